@@ -15,7 +15,7 @@
 #include "common/counted.h"
 #include "common/safetensors.h"
 #include "common/status_macros.h"
-#include "models/ignored_tensors.h"
+#include "models/tensor_patterns.h"
 #include "proto/config.pb.h"
 #include "tensor/tensor.h"
 
@@ -106,10 +106,11 @@ class Loader {
       AddProblem(name, absl::StrCat(name, " ", ShapeString(target.shape),
                                     " is missing"));
     }
-    PS_RETURN_IF_ERROR(CheckPatterns(ignore_, names_));
+    PS_RETURN_IF_ERROR(CheckPatterns("model.ignore", ignore_,
+                                     "the model or of the file", names_));
     const bool loads_some = std::any_of(
         targets_.begin(), targets_.end(),
-        [&](const auto& target) { return !IsIgnored(target.first, ignore_); });
+        [&](const auto& target) { return !MatchesAny(target.first, ignore_); });
     if (loads_some) return absl::OkStatus();
     return absl::InvalidArgumentError(
         "model.ignore leaves no tensor of the model to load");
@@ -126,7 +127,7 @@ class Loader {
   // For a file that has been checked, and has no problems.
   void Load(const Safetensors& file) const {
     for (const SafetensorsTensor& tensor : file.tensors) {
-      if (IsPassedOver(tensor.name) || IsIgnored(tensor.name, ignore_)) {
+      if (IsPassedOver(tensor.name) || MatchesAny(tensor.name, ignore_)) {
         continue;
       }
       std::copy(tensor.values.begin(), tensor.values.end(),
@@ -152,7 +153,7 @@ class Loader {
   }
 
   void AddProblem(const std::string& name, const std::string& problem) {
-    if (problem.empty() || IsIgnored(name, ignore_)) return;
+    if (problem.empty() || MatchesAny(name, ignore_)) return;
     problems_.push_back(problem);
     bad_.insert(name);
   }

@@ -25,7 +25,7 @@ absl::Status LoadInitialWeights(const std::string& path, const Model& model,
                                 absl::Span<float> statistics);
 
 // Like LoadInitialWeights, but tensors that match a pattern of `ignore`
-// (models/ignored_tensors.h) are left out, whether they are in the file or not:
+// (models/tensor_patterns.h) are left out, whether they are in the file or not:
 // their elements of `weights` and `statistics` stay as they are. Errors: also
 // kInvalidArgument for a pattern that matches no tensor, or if nothing is left
 // to load; an error about tensors says which patterns would leave them out.

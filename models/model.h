@@ -34,7 +34,8 @@ struct ParameterInfo {
 
 // Reports that the gradient of flat elements [begin, end) is final. Called
 // during the backward pass, from its thread, last layer first, with the result
-// of the forward pass; the ranges tile the flat vector.
+// of the forward pass; the ranges tile the flat vector or, after
+// ReportGradientFrom, at least what is above its lowest place.
 using GradientReady = std::function<absl::Status(const BatchResult& forward,
                                                  int64_t begin, int64_t end)>;
 
@@ -108,10 +109,11 @@ class Model {
   virtual absl::StatusOr<std::string> SaveState() const = 0;
   virtual absl::Status LoadState(absl::string_view bytes) = 0;
 
-  // Sets the beginnings of the gradient's buckets. If steps are recorded,
-  // `ready` may be called only when all elements from one of these places on
-  // are final, with ranges in between joined. The work between two places is
-  // one recording.
+  // Sets the beginnings of the gradient's buckets. Layers that lie below the
+  // lowest of them may get no gradient, which is then not reported either. If
+  // steps are recorded, `ready` may be called only when all elements from one
+  // of these places on are final, with ranges in between joined. The work
+  // between two places is one recording.
   virtual void ReportGradientFrom(std::vector<int64_t>) {}
 
   // Times of training and evaluation since the start, or since the last Clear.

@@ -178,9 +178,9 @@ absl::Status NetworkPlan::Backward(const BatchResult& forward,
   arguments.model_weights = weights;
   arguments.model_gradient = gradient;
   PlannedChain::BackwardRecording recording;
+  recording.recorder = recorder_.get();
+  recording.borders = borders;
   if (recorder_ != nullptr) {
-    recording.recorder = recorder_.get();
-    recording.borders = borders;
     recorder_->Begin(LayerTimes::Direction::kBackward, {weights, gradient});
   }
   if (ready == nullptr) return chain_->Backward(arguments, nullptr, recording);

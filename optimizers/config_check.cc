@@ -88,6 +88,19 @@ void CheckFieldsOfRule(const OptimizerConfig& config, const std::string& path,
   }
 }
 
+void CheckLayerRates(const OptimizerConfig& config, const std::string& path,
+                     ConfigProblems* problems) {
+  for (int i = 0; i < config.layer_rates_size(); ++i) {
+    const LayerRate& each = config.layer_rates(i);
+    const std::string at = absl::StrCat(path, "layer_rates[", i, "].");
+    problems->CheckThat(!each.layers().empty(), at + "layers", "empty",
+                        "must name tensors, as \"fc.*\"");
+    problems->CheckThat(AtLeastZero(each.rate()), at + "rate", each.rate(),
+                        "must be finite and above 0, or 0 for layers that "
+                        "keep their weights");
+  }
+}
+
 void CheckSparseUpdate(const OptimizerConfig& config, bool layer_wise,
                        ConfigProblems* problems) {
   if (config.sparse_update() != OptimizerConfig::LAZY) return;
@@ -214,6 +227,7 @@ void CheckWorkerOptimizer(const JobConfig& job, ConfigProblems* problems) {
   const auto rule = MakeRule(config, path, problems);
   if (rule == nullptr) return;
   CheckFieldsOfRule(config, path, problems);
+  CheckLayerRates(config, path, problems);
   problems->CheckThat(
       !rule->layer_wise(), path + "name", Quoted(config.name()),
       "must be a rule that needs no norms of whole tensors, which are "
@@ -233,11 +247,9 @@ void CheckWorkerOptimizer(const JobConfig& job, ConfigProblems* problems) {
   problems->CheckThat(config.step_ahead() >= 0 && config.step_ahead() <= 1,
                       path + "step_ahead", config.step_ahead(),
                       "must be in [0, 1]");
-  problems->CheckThat(
-      config.clip_norm() == 0 || job.training().bucket_megabytes() == 0,
-      "training.bucket_megabytes", job.training().bucket_megabytes(),
-      "must be 0 with worker_optimizer.clip_norm, which needs the norm "
-      "of the whole gradient");
+  problems->CheckThat(job.optimizer().layer_rates().empty(),
+                      "optimizer.layer_rates", "set",
+                      "must be in worker_optimizer, which makes the steps");
   problems->CheckThat(
       !NeedsNorms(job.optimizer()), "optimizer.name",
       Quoted(job.optimizer().name()),
@@ -268,6 +280,7 @@ void CheckOptimizer(const JobConfig& job, ConfigProblems* problems) {
   CheckWorkerOptimizer(job, problems);
   if (rule == nullptr) return;
   CheckFieldsOfRule(config, "optimizer.", problems);
+  CheckLayerRates(config, "optimizer.", problems);
   CheckSparseUpdate(config, rule->layer_wise(), problems);
   CheckDownlink(job, problems);
   CheckEachPush(job, problems);

@@ -75,8 +75,9 @@ class Lamb final : public LayerWiseOptimizer {
                  absl::Span<const Squares> totals) override {
     CHECK_EQ(static_cast<int64_t>(totals.size()), stretches().size());
     for (int64_t s = 0; s < stretches().size(); ++s) {
-      rates_[s] = static_cast<float>(update.learning_rate *
-                                     (Adapts(s) ? Trust(totals[s]) : 1));
+      rates_[s] =
+          static_cast<float>(update.learning_rate * stretches().rate(s) *
+                             (Adapts(s) ? Trust(totals[s]) : 1));
     }
   }
 

@@ -56,9 +56,9 @@ class Lars final : public LayerWiseOptimizer {
                  absl::Span<const Squares> totals) override {
     CHECK_EQ(static_cast<int64_t>(totals.size()), stretches().size());
     for (int64_t s = 0; s < stretches().size(); ++s) {
+      const double rate = update.learning_rate * stretches().rate(s);
       rates_[s] = static_cast<float>(
-          stretches().adapt(s) ? AdaptedRate(update.learning_rate, totals[s])
-                               : update.learning_rate);
+          stretches().adapt(s) ? AdaptedRate(rate, totals[s]) : rate);
     }
   }
 

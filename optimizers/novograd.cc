@@ -86,11 +86,12 @@ class Novograd final : public LayerWiseOptimizer {
     element.entering =
         config_.averaging() ? static_cast<float>(1 - beta1) : 1.0f;
     element.beta1 = static_cast<float>(beta1);
-    element.rate = static_cast<float>(update.learning_rate);
     const float weight_decay = static_cast<float>(WeightDecay(config_));
     stretches().ForParts(
         begin, end, [&](int64_t s, int64_t part_begin, int64_t part_end) {
           element.inverse_length = inverse_lengths_[s];
+          element.rate =
+              static_cast<float>(update.learning_rate * stretches().rate(s));
           element.weight_decay = stretches().adapt(s) ? weight_decay : 0;
           ForPiece(element, part_end - part_begin,
                    gradient + (part_begin - begin),

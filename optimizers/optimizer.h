@@ -27,6 +27,8 @@ struct TensorStretch {
   // False for tensors with one extent, such as biases and the scales of
   // normalisations: layer-wise rules treat those apart.
   bool adapt = true;
+  // The learning rate of the tensor, relative to UpdateInfo.learning_rate.
+  double rate = 1;
 };
 
 // Sums of squares over a tensor or a part of one.
@@ -69,7 +71,8 @@ class Optimizer {
 
   // Changes `weights` [end - begin], elements [begin, end) of the slice, by
   // `gradient` of the same shape: the mean over workers, or what their majority
-  // voted for.
+  // voted for. Layer-wise rules multiply the learning rate by that of each
+  // stretch; with other rules the caller does.
   virtual void Step(const UpdateInfo& update, int64_t begin, int64_t end,
                     const float* gradient, float* weights) = 0;
 

@@ -18,6 +18,7 @@ absl::StatusOr<StretchTable> StretchTable::Create(
     end += stretch.end - stretch.begin;
     table.ends_.push_back(end);
     table.adapt_.push_back(stretch.adapt);
+    table.rates_.push_back(stretch.rate);
   }
   if (end != options.num_elements) {
     return absl::InvalidArgumentError(absl::StrCat(

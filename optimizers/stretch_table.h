@@ -20,6 +20,7 @@ class StretchTable {
   int64_t size() const { return static_cast<int64_t>(adapt_.size()); }
   int64_t num_elements() const { return ends_.empty() ? 0 : ends_.back(); }
   bool adapt(int64_t stretch) const { return adapt_[stretch]; }
+  double rate(int64_t stretch) const { return rates_[stretch]; }
 
   // Elements [begin(s), end(s)) of the slice are those of stretch s.
   int64_t begin(int64_t stretch) const {
@@ -44,6 +45,7 @@ class StretchTable {
  private:
   std::vector<int64_t> ends_;  // Ascending.
   std::vector<bool> adapt_;
+  std::vector<double> rates_;
 };
 
 }  // namespace ps

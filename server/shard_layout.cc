@@ -1,6 +1,7 @@
 #include "server/shard_layout.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "absl/strings/str_cat.h"
 
@@ -22,6 +23,17 @@ absl::Status CheckTensors(const ShardLayout& layout) {
     return absl::InvalidArgumentError(absl::StrCat(
         "tensor_is_matrix has ", layout.tensor_is_matrix.size(),
         " elements; there are ", layout.tensor_sizes.size(), " tensor_sizes"));
+  }
+  if (!layout.tensor_rates.empty() &&
+      layout.tensor_rates.size() != layout.tensor_sizes.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "tensor_rates has ", layout.tensor_rates.size(),
+        " elements; there are ", layout.tensor_sizes.size(), " tensor_sizes"));
+  }
+  for (const double rate : layout.tensor_rates) {
+    if (std::isfinite(rate) && rate > 0) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "tensor_rates holds ", rate, "; each must be finite and above 0"));
   }
   size_t tensor = 0;
   for (size_t b = 0; b < layout.bucket_sizes.size(); ++b) {
@@ -54,7 +66,8 @@ bool ShardLayout::operator==(const ShardLayout& other) const {
          total_iterations == other.total_iterations &&
          num_averaged_buckets == other.num_averaged_buckets &&
          tensor_sizes == other.tensor_sizes &&
-         tensor_is_matrix == other.tensor_is_matrix;
+         tensor_is_matrix == other.tensor_is_matrix &&
+         tensor_rates == other.tensor_rates;
 }
 
 ShardLayout LayoutOf(const RegisterRequest& request) {
@@ -67,6 +80,8 @@ ShardLayout LayoutOf(const RegisterRequest& request) {
                              request.tensor_sizes().end());
   layout.tensor_is_matrix.assign(request.tensor_is_matrix().begin(),
                                  request.tensor_is_matrix().end());
+  layout.tensor_rates.assign(request.tensor_rates().begin(),
+                             request.tensor_rates().end());
   return layout;
 }
 
@@ -80,6 +95,7 @@ RegisterRequest RegistrationOf(const ShardLayout& layout) {
   for (const bool is_matrix : layout.tensor_is_matrix) {
     request.add_tensor_is_matrix(is_matrix);
   }
+  for (const double rate : layout.tensor_rates) request.add_tensor_rates(rate);
   return request;
 }
 
@@ -128,10 +144,12 @@ absl::Status CheckLayout(const ShardLayout& layout) {
         "num_averaged_buckets is ", layout.num_averaged_buckets,
         "; must be at least 0 and leave one of the ", num_buckets, " buckets"));
   }
-  return layout.tensor_sizes.empty() ? absl::OkStatus() : CheckTensors(layout);
+  return layout.tensor_sizes.empty() && layout.tensor_rates.empty()
+             ? absl::OkStatus()
+             : CheckTensors(layout);
 }
 
-TensorMap::TensorMap(const ShardLayout& layout) {
+TensorMap::TensorMap(const ShardLayout& layout) : rates_(layout.tensor_rates) {
   int64_t begin = 0;
   for (const int64_t size : layout.bucket_sizes) {
     bucket_begins_.push_back(begin);
@@ -161,7 +179,8 @@ std::vector<TensorStretch> TensorMap::Stretches(const Slice& slice) const {
     const bool last = it + 1 == tensor_begins_.end();
     const int64_t to = last ? end : std::min(end, *(it + 1));
     const int tensor = static_cast<int>(it - tensor_begins_.begin());
-    stretches.push_back({tensor, from - begin, to - begin, is_matrix_[tensor]});
+    stretches.push_back({tensor, from - begin, to - begin, is_matrix_[tensor],
+                         rates_.empty() ? 1 : rates_[tensor]});
     from = to;
   }
   return stretches;

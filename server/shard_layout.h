@@ -23,6 +23,8 @@ struct ShardLayout {
   // extent.
   std::vector<int64_t> tensor_sizes;
   std::vector<bool> tensor_is_matrix;
+  // The learning rate of every tensor, relative to the job's. Empty: all are 1.
+  std::vector<double> tensor_rates;
 
   bool operator==(const ShardLayout& other) const;
 };
@@ -57,6 +59,7 @@ class TensorMap {
   std::vector<int64_t> bucket_begins_;
   std::vector<int64_t> tensor_begins_;
   std::vector<bool> is_matrix_;
+  std::vector<double> rates_;  // As in ShardLayout.
 };
 
 }  // namespace ps

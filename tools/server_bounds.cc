@@ -14,12 +14,8 @@ absl::StatusOr<std::vector<MemoryBound>> ServerBounds(JobConfig config) {
                       MakeTrainingParts(config, /*worker_rank=*/0));
   const std::vector<int64_t> averaged = AveragedBuckets(
       config.training(), parts.model->statistics_values().size());
-  PS_ASSIGN_OR_RETURN(
-      const ShardMap map,
-      PlanShards(config.cluster(),
-                 PlanBuckets(parts.model->parameters(),
-                             config.training().bucket_megabytes() * (1 << 20)),
-                 averaged));
+  PS_ASSIGN_OR_RETURN(const ShardMap map,
+                      PlanShards(config.cluster(), parts.buckets, averaged));
   std::vector<MemoryBound> bounds;
   for (int i = 0; i < config.cluster().num_servers(); ++i) {
     const ServerPart part =

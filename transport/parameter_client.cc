@@ -118,6 +118,9 @@ RegisterRequest SessionsClient::Registration() const {
   for (const bool is_matrix : options_.tensor_is_matrix) {
     request.add_tensor_is_matrix(is_matrix);
   }
+  for (const double rate : options_.tensor_rates) {
+    request.add_tensor_rates(rate);
+  }
   return request;
 }
 

@@ -44,6 +44,8 @@ struct ParameterClientOptions {
   // has more than one extent.
   std::vector<int64_t> tensor_sizes;
   std::vector<bool> tensor_is_matrix;
+  // The learning rate of each, relative to the job's. Empty: all are 1.
+  std::vector<double> tensor_rates;
   int64_t max_slice_elements = 0;
   int connections = 1;  // To each server.
   // Limit on the bytes of push messages under way at each server. One push is

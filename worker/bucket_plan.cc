@@ -1,24 +1,97 @@
 #include "worker/bucket_plan.h"
 
+#include <cstddef>
+#include <set>
+#include <string>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "models/tensor_patterns.h"
+#include "tensor/tensor.h"
+
 namespace ps {
 
+absl::StatusOr<std::vector<double>> LayerRates(
+    const JobConfig& config, const std::vector<ParameterInfo>& parameters) {
+  const bool of_worker = config.has_worker_optimizer();
+  const auto& layer_rates = of_worker ? config.worker_optimizer().layer_rates()
+                                      : config.optimizer().layer_rates();
+  if (layer_rates.empty()) return std::vector<double>();
+  const absl::string_view rule = of_worker ? "worker_optimizer" : "optimizer";
+  std::set<std::string> names;
+  for (const ParameterInfo& parameter : parameters) {
+    names.insert(parameter.name);
+  }
+  std::vector<double> rates(parameters.size(), 1);
+  for (int i = 0; i < layer_rates.size(); ++i) {
+    const std::vector<std::string> patterns(layer_rates[i].layers().begin(),
+                                            layer_rates[i].layers().end());
+    PS_RETURN_IF_ERROR(
+        CheckPatterns(absl::StrCat(rule, ".layer_rates[", i, "].layers"),
+                      patterns, "the model", names));
+    for (size_t p = 0; p < parameters.size(); ++p) {
+      if (MatchesAny(parameters[p].name, patterns)) {
+        rates[p] = layer_rates[i].rate();
+      }
+    }
+  }
+  if (absl::c_all_of(rates, [](double rate) { return rate == 0; })) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(rule,
+                     ".layer_rates has rate 0 for every tensor of the "
+                     "model; nothing would be trained"));
+  }
+  return rates;
+}
+
+std::vector<RateStretch> RateStretches(
+    const std::vector<ParameterInfo>& parameters,
+    absl::Span<const double> rates) {
+  std::vector<RateStretch> stretches;
+  for (size_t p = 0; p < parameters.size(); ++p) {
+    const double rate = rates.empty() ? 1 : rates[p];
+    if (stretches.empty() || stretches.back().rate != rate) {
+      stretches.push_back({0, rate});
+    }
+    stretches.back().end =
+        parameters[p].offset + NumElements(parameters[p].shape);
+  }
+  return stretches;
+}
+
 std::vector<Bucket> PlanBuckets(const std::vector<ParameterInfo>& parameters,
+                                absl::Span<const double> rates,
                                 double bucket_bytes) {
   std::vector<Bucket> buckets;
-  if (parameters.empty()) return buckets;
-  const ParameterInfo& last = parameters.back();
   Bucket bucket;
-  bucket.end = last.offset + NumElements(last.shape);
-  for (auto it = parameters.rbegin(); it != parameters.rend(); ++it) {
-    bucket.begin = it->offset;
-    const bool full =
-        bucket_bytes > 0 &&
-        static_cast<double>(bucket.size()) * sizeof(float) >= bucket_bytes;
-    if (!full && bucket.begin > 0) continue;
+  const auto end_bucket = [&] {
     if (bucket.size() > 0) buckets.push_back(bucket);
-    bucket.end = bucket.begin;
+    bucket = {};
+  };
+  for (size_t p = parameters.size(); p-- > 0;) {
+    const ParameterInfo& parameter = parameters[p];
+    if (!rates.empty() && rates[p] == 0) {
+      end_bucket();
+      continue;
+    }
+    if (bucket.size() == 0) {
+      bucket.end = parameter.offset + NumElements(parameter.shape);
+    }
+    bucket.begin = parameter.offset;
+    if (bucket_bytes > 0 &&
+        static_cast<double>(bucket.size()) * sizeof(float) >= bucket_bytes) {
+      end_bucket();
+    }
   }
+  end_bucket();
   return buckets;
+}
+
+int64_t NumTrained(const std::vector<Bucket>& buckets) {
+  int64_t elements = 0;
+  for (const Bucket& bucket : buckets) elements += bucket.size();
+  return elements;
 }
 
 std::vector<int64_t> AveragedBuckets(const TrainingConfig& training,

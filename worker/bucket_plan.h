@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "models/model.h"
 #include "proto/config.pb.h"
 #include "transport/shard_map.h"
@@ -20,12 +21,35 @@ struct Bucket {
   int64_t size() const { return end - begin; }
 };
 
+// The learning rate of each parameter, relative to that of the job: of
+// layer_rates in worker_optimizer, or else in optimizer. 0: it is frozen. Empty
+// if the job names no rates. Errors: kInvalidArgument if a pattern matches no
+// parameter, or if all are frozen.
+absl::StatusOr<std::vector<double>> LayerRates(
+    const JobConfig& config, const std::vector<ParameterInfo>& parameters);
+
+// Elements up to `end`, from the end of the stretch before.
+struct RateStretch {
+  int64_t end = 0;
+  double rate = 1;
+};
+
+// The parameters' elements, with equal rates of neighbours joined.
+std::vector<RateStretch> RateStretches(
+    const std::vector<ParameterInfo>& parameters,
+    absl::Span<const double> rates);
+
 // Cuts the gradient at parameter boundaries, starting with the last parameter,
 // because the backward pass finishes parameters in that order: bucket 0 is
 // complete first. A bucket ends as soon as it holds at least `bucket_bytes` of
-// fp32 values; 0: one bucket.
+// fp32 values (0: one bucket), and before a parameter whose rate is 0: no
+// bucket has its elements. `rates` are those of LayerRates.
 std::vector<Bucket> PlanBuckets(const std::vector<ParameterInfo>& parameters,
+                                absl::Span<const double> rates,
                                 double bucket_bytes);
+
+// The number of elements in all buckets: of the parameters that are trained.
+int64_t NumTrained(const std::vector<Bucket>& buckets);
 
 // The sizes of the buckets that follow those of the gradient, and whose pushes
 // the servers average: one for the model's statistics, if there are any, and

@@ -51,7 +51,10 @@ GradientPipeline::GradientPipeline(const GradientPipelineOptions& options)
               static_cast<int>(options.buckets.size())),
       writer_(options.backend),
       may_leave_out_(options.config->training().non_finite() ==
-                     TrainingConfig::SKIP) {}
+                     TrainingConfig::SKIP),
+      needs_norm_(may_leave_out_ ||
+                  options.config->worker_optimizer().clip_norm() > 0),
+      num_trained_(NumTrained(options.buckets)) {}
 
 absl::StatusOr<std::unique_ptr<GradientPipeline>> GradientPipeline::Create(
     const GradientPipelineOptions& options) {
@@ -125,8 +128,9 @@ void GradientPipeline::AskForPositions(int b) {
 }
 
 absl::Status GradientPipeline::Ready(double loss, int64_t begin) {
-  if (may_leave_out_) {
-    if (begin > 0) return absl::OkStatus();
+  // Below the last bucket there is nothing new.
+  if (needs_norm_ && next_bucket_ < options_.buckets.size()) {
+    if (begin > options_.buckets.back().begin) return absl::OkStatus();
     PS_ASSIGN_OR_RETURN(const bool leaves_out, LeavesOut(gradient_));
     if (leaves_out) PS_RETURN_IF_ERROR(SpoilEveryBucket());
   }
@@ -236,7 +240,8 @@ absl::StatusOr<CompressedBucket> GradientPipeline::Compress(int b) {
   compressed.bucket = b;
   compressed.num_elements = bucket.size();
   compressed.start = SteadyClock()->Now();
-  if (options_.own_weights != nullptr) {
+  // A gradient that is left out makes no step.
+  if (options_.own_weights != nullptr && left_out_in_a_row_ == 0) {
     PS_RETURN_IF_ERROR(
         options_.own_weights->Step(bucket.begin, bucket.end, &gradient_));
   }
@@ -258,12 +263,11 @@ absl::StatusOr<CompressedBucket> GradientPipeline::Compress(int b) {
 }
 
 absl::StatusOr<bool> GradientPipeline::LeavesOut(const Tensor& gradient) {
-  if (!may_leave_out_) return false;
-  double squares = 0;
-  PS_RETURN_IF_ERROR(options_.backend->sparse().SumSquares(
-      gradient.data(), gradient.size(), &squares));
-  if (std::isfinite(squares)) {
+  if (!needs_norm_) return false;
+  PS_ASSIGN_OR_RETURN(const double norm, NormOf(gradient));
+  if (!may_leave_out_ || std::isfinite(norm)) {
     left_out_in_a_row_ = 0;
+    if (options_.own_weights != nullptr) options_.own_weights->Clip(norm);
     return false;
   }
   if (++left_out_in_a_row_ >= kMaxLeftOutInARow) {
@@ -277,8 +281,29 @@ absl::StatusOr<bool> GradientPipeline::LeavesOut(const Tensor& gradient) {
   return true;
 }
 
+absl::StatusOr<double> GradientPipeline::NormOf(const Tensor& gradient) const {
+  double squares = 0;
+  for (const Bucket& bucket : options_.buckets) {
+    double of_bucket = 0;
+    PS_RETURN_IF_ERROR(options_.backend->sparse().SumSquares(
+        gradient.data() + bucket.begin, bucket.size(), &of_bucket));
+    squares += of_bucket;
+  }
+  return std::sqrt(squares);
+}
+
+absl::Status GradientPipeline::StepLocally(Tensor* gradient) {
+  PS_ASSIGN_OR_RETURN(const bool leaves_out, LeavesOut(*gradient));
+  if (leaves_out) return absl::OkStatus();
+  for (const Bucket& bucket : options_.buckets) {
+    PS_RETURN_IF_ERROR(
+        options_.own_weights->Step(bucket.begin, bucket.end, gradient));
+  }
+  return residuals_->Add(*gradient);
+}
+
 // Compressors send nothing of a gradient that is not finite, and keep what they
-// have; so do WorkerWeights.
+// have.
 absl::Status GradientPipeline::SpoilEveryBucket() {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   for (const Bucket& bucket : options_.buckets) {
@@ -428,7 +453,7 @@ void GradientPipeline::AddCosts(const CompressedBucket& compressed) {
   const int64_t num_compressed =
       compressed.encoded.stats.chosen_dense ? 0 : compressed.num_elements;
   account_.AddCompressedShare(static_cast<double>(num_compressed) /
-                              static_cast<double>(gradient_.size()));
+                              static_cast<double>(num_trained_));
 }
 
 void GradientPipeline::AddCosts(const AppliedAnswer& applied) {

@@ -76,19 +76,17 @@ class GradientPipeline {
   // answers that have arrived for earlier buckets, whose weights this iteration
   // does not need any more. With `overlap` the separate thread does this, and
   // this or a later call returns its errors. With training.non_finite SKIP
-  // nothing is sent before the whole gradient is known, and nothing at all of
-  // one that LeavesOut. Errors: kFailedPrecondition for a gradient that is not
-  // finite, if the job's policy is FAIL.
+  // and with worker_optimizer.clip_norm nothing is sent before the whole
+  // gradient is known, and with SKIP nothing at all of one that is not finite.
+  // Errors: kFailedPrecondition for a gradient that is not finite, if the job's
+  // policy is FAIL.
   absl::Status Ready(double loss, int64_t begin);
 
-  // With training.non_finite SKIP: whether a gradient is to be left out because
-  // an element is not finite, which is logged. Otherwise false. Errors:
-  // kFailedPrecondition if a hundred follow each other.
-  absl::StatusOr<bool> LeavesOut(const Tensor& gradient);
-
-  // In delta mode: keeps the worker's steps, [num_parameters], for the next
-  // push.
-  absl::Status KeepSteps(const Tensor& steps) { return residuals_->Add(steps); }
+  // In delta mode, between Await and Begin: makes the worker's step of a
+  // gradient, and keeps it for the next push. The gradient is replaced by the
+  // step. With training.non_finite SKIP one that is not finite is left out.
+  // Errors: kFailedPrecondition if a hundred of these follow each other.
+  absl::Status StepLocally(Tensor* gradient);
 
   // In delta mode: makes the worker's own weights follow `from_servers`, which
   // came in another way than as answers to pushes.
@@ -118,9 +116,7 @@ class GradientPipeline {
   absl::StatusOr<double> ResidualNorm() { return residuals_->Norm(); }
   // The same of the gradient that Await has finished with; in delta mode, of
   // the worker's step.
-  absl::StatusOr<double> GradientNorm() {
-    return residuals_->NormOf({gradient_});
-  }
+  absl::StatusOr<double> GradientNorm() { return NormOf(gradient_); }
 
  private:
   explicit GradientPipeline(const GradientPipelineOptions& options);
@@ -129,6 +125,10 @@ class GradientPipeline {
     return overlap_ ? TraceRecorder::Row::kExchange
                     : TraceRecorder::Row::kTrainer;
   }
+  // Looks at the whole gradient, if its norm is needed. With
+  // training.non_finite SKIP: returns whether it is to be left out because an
+  // element is not finite, which is logged. Otherwise false.
+  absl::StatusOr<bool> LeavesOut(const Tensor& gradient);
   // Queues work for thread_: send the bucket, if given, once the backend has
   // reached the mark, and apply the answers that have arrived.
   absl::Status SendLater(std::optional<int> bucket, double loss);
@@ -143,6 +143,8 @@ class GradientPipeline {
   void AskForPositions(int bucket);
   absl::Status TakePositions(const SliceAnswer& answer);
   absl::StatusOr<CompressedBucket> Compress(int bucket);
+  // Of the elements of all buckets.
+  absl::StatusOr<double> NormOf(const Tensor& gradient) const;
   // Makes an element of each bucket's gradient a NaN.
   absl::Status SpoilEveryBucket();
   absl::string_view Rule() const;  // The section with the rate.
@@ -181,7 +183,9 @@ class GradientPipeline {
 
   ExchangeAccount account_;
   int64_t push_ = 0;
-  bool may_leave_out_ = false;  // training.non_finite SKIP.
+  const bool may_leave_out_;   // training.non_finite SKIP.
+  const bool needs_norm_;      // Before anything is sent.
+  const int64_t num_trained_;  // Elements in all buckets.
   int64_t left_out_in_a_row_ = 0;
   int64_t next_push_ = 0;  // As in ExchangeStats.
   Tensor gradient_;        // [num_parameters]

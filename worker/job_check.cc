@@ -70,9 +70,7 @@ absl::StatusOr<CheckedJob> CheckTraining(const JobConfig& config,
   PS_ASSIGN_OR_RETURN(const TrainingParts parts,
                       MakeTrainingParts(config, worker_rank));
   PS_RETURN_IF_ERROR(
-      PlanShards(config.cluster(),
-                 PlanBuckets(parts.model->parameters(),
-                             config.training().bucket_megabytes() * (1 << 20)),
+      PlanShards(config.cluster(), parts.buckets,
                  AveragedBuckets(config.training(),
                                  parts.model->statistics_values().size()))
           .status());
@@ -83,8 +81,7 @@ absl::StatusOr<CheckedJob> CheckTraining(const JobConfig& config,
   }
   CheckedJob job;
   job.summary =
-      absl::StrCat(config.model().name(), " with ",
-                   Counted(parts.model->num_parameters(), "parameter"), ", ",
+      absl::StrCat(config.model().name(), " with ", ParametersText(parts), ", ",
                    Counted(parts.data.train->size(), "training example"), ", ",
                    Counted(parts.data.test->size(), "test example"), ", ",
                    Counted(parts.plan->total_iterations, "iteration"));

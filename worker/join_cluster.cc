@@ -19,15 +19,19 @@ namespace {
 void AddTensors(const JoinClusterOptions& options,
                 ParameterClientOptions* client) {
   for (const Bucket& bucket : options.buckets) {
-    for (const ParameterInfo& tensor : options.parameters) {
+    for (size_t p = 0; p < options.parameters.size(); ++p) {
+      const ParameterInfo& tensor = options.parameters[p];
       if (tensor.offset < bucket.begin || tensor.offset >= bucket.end) continue;
       client->tensor_sizes.push_back(NumElements(tensor.shape));
       client->tensor_is_matrix.push_back(tensor.shape.size() > 1);
+      if (options.rates.empty()) continue;
+      client->tensor_rates.push_back(options.rates[p]);
     }
   }
   for (const int64_t size : options.averaged) {
     client->tensor_sizes.push_back(size);
     client->tensor_is_matrix.push_back(false);
+    if (!options.rates.empty()) client->tensor_rates.push_back(1);
   }
 }
 

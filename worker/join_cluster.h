@@ -23,6 +23,7 @@ struct JoinClusterOptions {
   std::string name;
   std::string data_text;                  // As in ParameterClientOptions.
   std::vector<ParameterInfo> parameters;  // Those of the flat vector.
+  std::vector<double> rates;              // Theirs, if servers apply them.
   std::vector<Bucket> buckets;            // Each ends where a parameter ends.
   std::vector<int64_t> averaged;          // AveragedBuckets.
   int64_t num_pushes = 0;                 // In the whole job.

@@ -89,18 +89,13 @@ absl::Status Residuals::Load(absl::string_view saved) {
   return reader.Finish();
 }
 
-absl::StatusOr<double> Residuals::Norm() { return NormOf(tensors_); }
-
-absl::StatusOr<double> Residuals::NormOf(absl::Span<const Tensor> tensors) {
+absl::StatusOr<double> Residuals::Norm() const {
   double squares = 0;
-  for (const Tensor& tensor : tensors) {
-    for (int64_t begin = 0; begin < tensor.size(); begin += kStretch) {
-      const int64_t end = std::min(tensor.size(), begin + kStretch);
-      staging_.resize(end - begin);
-      PS_RETURN_IF_ERROR(
-          backend_->CopyToHost(tensor.Slice(begin, end), staging_.data()));
-      for (const float x : staging_) squares += double{x} * x;
-    }
+  for (const Tensor& tensor : tensors_) {
+    double of_bucket = 0;
+    PS_RETURN_IF_ERROR(backend_->sparse().SumSquares(
+        tensor.data(), tensor.size(), &of_bucket));
+    squares += of_bucket;
   }
   return std::sqrt(squares);
 }

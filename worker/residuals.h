@@ -51,9 +51,7 @@ class Residuals {
   absl::Status Load(absl::string_view saved);
 
   // Euclidean norm over all buckets. Costs a pass over memory.
-  absl::StatusOr<double> Norm();
-  // The same over other tensors on the backend.
-  absl::StatusOr<double> NormOf(absl::Span<const Tensor> tensors);
+  absl::StatusOr<double> Norm() const;
 
  private:
   Residuals(bool may_return, Backend* backend)

@@ -118,14 +118,19 @@ absl::Status Trainer::AllocateVectors() {
   const int64_t n = model_->num_parameters();
   PS_ASSIGN_OR_RETURN(from_servers_, backend_->Allocate({n}));
   PS_ASSIGN_OR_RETURN(gradient_, backend_->Allocate({n}));
+  if (const auto first = std::move(parts_.first_weights); !first.empty()) {
+    PS_RETURN_IF_ERROR(backend_->CopyFromHost(first.data(), &from_servers_));
+  }
   if (!config().has_worker_optimizer()) return absl::OkStatus();
   WorkerWeightsOptions own;
   own.config = &options_.config;
   own.num_parameters = n;
+  own.rates = RateStretches(model_->parameters(), parts_.rates);
   own.total_iterations = parts_.plan->total_iterations;
   own.backend = backend_;
   PS_ASSIGN_OR_RETURN(own_, WorkerWeights::Create(own));
-  return absl::OkStatus();
+  // Nothing has a residual yet.
+  return own_->Follow(0, from_servers_, gradient_);
 }
 
 std::function<void(absl::Duration, const absl::Status&)>
@@ -151,8 +156,9 @@ absl::Status Trainer::StartExchange() {
   join.name = options_.name;
   join.data_text = parts_.data.description.text();
   join.parameters = model_->parameters();
-  join.buckets = PlanBuckets(
-      join.parameters, config().training().bucket_megabytes() * (1 << 20));
+  // With a worker_optimizer, what servers get are steps at these rates already.
+  if (own_ == nullptr) join.rates = parts_.rates;
+  join.buckets = parts_.buckets;
   const int64_t num_statistics = model_->statistics_values().size();
   join.averaged = AveragedBuckets(config().training(), num_statistics);
   join.num_pushes = parts_.plan->pushes.num_pushes();
@@ -367,11 +373,8 @@ absl::Status Trainer::StepLocally(int64_t iteration) {
   PS_RETURN_IF_ERROR(UploadNext());
   loss_ += result->loss;
   num_samples_ += result->examples;
-  PS_ASSIGN_OR_RETURN(const bool leaves_out, pipeline_->LeavesOut(gradient_));
-  if (leaves_out) return absl::OkStatus();
   own_->Begin(iteration);
-  PS_RETURN_IF_ERROR(own_->Step(0, gradient_.size(), &gradient_));
-  return pipeline_->KeepSteps(gradient_);
+  return pipeline_->StepLocally(&gradient_);
 }
 
 absl::StatusOr<BatchResult> Trainer::ComputeAndSend(const Batch& batch,
@@ -509,13 +512,12 @@ absl::StatusOr<TrainingResult> Trainer::Run() {
   backend_ = parts_.backend.get();
   model_ = parts_.model.get();
   totals_ = std::make_unique<RunTotalsCounter>(config().cluster().num_workers(),
-                                               model_->num_parameters());
+                                               NumTrained(parts_.buckets));
   PS_RETURN_IF_ERROR(AllocateVectors());
   LOG(INFO) << "worker " << options_.worker_rank << " of "
             << config().cluster().num_workers() << ": "
-            << config().model().name() << " with "
-            << Counted(model_->num_parameters(), "parameter") << " on "
-            << backend_->name() << ", "
+            << config().model().name() << " with " << ParametersText(parts_)
+            << " on " << backend_->name() << ", "
             << Counted(parts_.data.train->size(), "example") << ", "
             << Counted(parts_.plan->total_iterations, "iteration");
   TrainingResult result;

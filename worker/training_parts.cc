@@ -3,10 +3,14 @@
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "common/counted.h"
 #include "common/stage_workers.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
+#include "tensor/tensor.h"
+#include "worker/first_weights.h"
 #include "worker/job_model.h"
 #include "worker/job_notes.h"
 #include "worker/layer_parallel/train_in_stages.h"
@@ -42,7 +46,52 @@ absl::Status CheckSequences(const TrainingParts& parts) {
   return absl::OkStatus();
 }
 
+// Workers must agree about weights that servers do not send.
+absl::Status TakeFrozenWeights(const JobConfig& config, TrainingParts* parts) {
+  if (!absl::c_linear_search(parts->rates, 0)) return absl::OkStatus();
+  PS_ASSIGN_OR_RETURN(
+      FirstWeights first,
+      MakeFirstWeights(config, parts->model.get(), parts->backend.get()));
+  parts->first_weights = std::move(first.weights);
+  std::string frozen;
+  const std::vector<ParameterInfo>& parameters = parts->model->parameters();
+  for (size_t p = 0; p < parameters.size(); ++p) {
+    if (parts->rates[p] != 0) continue;
+    const float* const values =
+        parts->first_weights.data() + parameters[p].offset;
+    frozen.append(reinterpret_cast<const char*>(values),
+                  NumElements(parameters[p].shape) * sizeof(float));
+  }
+  parts->data.description.AddDigest("frozen weights (model.initial_weights)",
+                                    frozen);
+  return absl::OkStatus();
+}
+
+absl::Status PlanGradient(const JobConfig& config, TrainingParts* parts) {
+  const std::vector<ParameterInfo>& parameters = parts->model->parameters();
+  PS_ASSIGN_OR_RETURN(parts->rates, LayerRates(config, parameters));
+  parts->buckets =
+      PlanBuckets(parameters, parts->rates,
+                  config.training().bucket_megabytes() * (1 << 20));
+  PS_RETURN_IF_ERROR(TakeFrozenWeights(config, parts));
+  if (config.compressor().clip_norm() == 0 || parts->buckets.size() == 1) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "layer_rates freezes tensors between others, so that the gradient has ",
+      parts->buckets.size(),
+      " buckets; compressor.clip_norm needs one: use optimizer.clip_norm"));
+}
+
 }  // namespace
+
+std::string ParametersText(const TrainingParts& parts) {
+  const int64_t all = parts.model->num_parameters();
+  const int64_t trained = NumTrained(parts.buckets);
+  std::string text = Counted(all, "parameter");
+  if (trained < all) absl::StrAppend(&text, " (", trained, " of them trained)");
+  return text;
+}
 
 absl::StatusOr<TrainingParts> MakeTrainingParts(const JobConfig& config,
                                                 int worker_rank) {
@@ -53,6 +102,7 @@ absl::StatusOr<TrainingParts> MakeTrainingParts(const JobConfig& config,
                       MakeModel(config, parts.data.train->example_shape(),
                                 parts.backend.get()));
   PS_RETURN_IF_ERROR(CheckSequences(parts));
+  PS_RETURN_IF_ERROR(PlanGradient(config, &parts));
   // One example can be too few for batch normalisation, and only one.
   if (config.training().batch_size() == 1) {
     PS_RETURN_IF_ERROR(

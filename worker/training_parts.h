@@ -12,6 +12,7 @@
 #include "models/model.h"
 #include "proto/config.pb.h"
 #include "tensor/backend.h"
+#include "worker/bucket_plan.h"
 #include "worker/layer_parallel/stage_links.h"
 #include "worker/training_plan.h"
 
@@ -29,7 +30,17 @@ struct TrainingParts {
   std::unique_ptr<StageLinks> stage_links;
   // Uses the backend and the links, which must outlive it.
   std::unique_ptr<Model> model;
+  // LayerRates of the model's parameters, and PlanBuckets.
+  std::vector<double> rates;
+  std::vector<Bucket> buckets;
+  // With frozen tensors: all initial weights, because no server has those of
+  // the frozen ones. Otherwise empty.
+  std::vector<float> first_weights;
 };
+
+// How many parameters the model has and, if some are frozen, how many are
+// trained, for messages.
+std::string ParametersText(const TrainingParts& parts);
 
 // Makes the parts that the config describes. Logs where this worker computes,
 // and why. Errors: those of the config, the data or the device.

@@ -69,8 +69,7 @@ absl::Status TrainingRecords::Open() {
   TensorBoardOptions tensorboard;
   tensorboard.run_directory = options_.run_directory;
   tensorboard.first_step = totals().iterations + 1;
-  tensorboard.buckets = PlanBuckets(
-      model().parameters(), config().training().bucket_megabytes() * (1 << 20));
+  tensorboard.buckets = options_.parts->buckets;
   tensorboard.backend = backend();
   PS_ASSIGN_OR_RETURN(tensorboard_, TensorBoard::Create(tensorboard));
   return absl::OkStatus();
@@ -112,7 +111,7 @@ absl::Status TrainingRecords::AddIteration(const MadePush& outcome,
   const bool observed = !options_.observers.empty() || tensorboard_ != nullptr;
   if (recorder_ == nullptr && !observed) return absl::OkStatus();
   const int64_t elements =
-      model().num_parameters() * config().cluster().num_workers();
+      NumTrained(options_.parts->buckets) * config().cluster().num_workers();
   IterationRecord record = RecordOf(outcome, elements, totals());
   record.epoch = EpochsDone();
   record.learning_rate = LearningRateOf(push);

@@ -1,9 +1,9 @@
 #include "worker/worker_weights.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "common/schedule.h"
 #include "common/status_macros.h"
@@ -66,21 +66,32 @@ void WorkerWeights::Begin(int64_t iteration) {
                                        options_.total_iterations, iteration);
 }
 
-absl::Status WorkerWeights::Step(int64_t begin, int64_t end, Tensor* gradient) {
-  SparseKernels& kernels = options_.backend->sparse();
-  float* const steps = gradient->data() + begin;
+void WorkerWeights::Clip(double norm) {
   const double clip_norm = options_.config->worker_optimizer().clip_norm();
-  if (clip_norm > 0 ||
-      options_.config->training().non_finite() == TrainingConfig::SKIP) {
-    double squares = 0;
-    PS_RETURN_IF_ERROR(kernels.SumSquares(steps, end - begin, &squares));
-    if (!std::isfinite(squares)) return absl::OkStatus();
-    update_.gradient_scale =
-        clip_norm > 0
-            ? std::min(1.0, clip_norm / (std::sqrt(squares) + kClipEpsilon))
-            : 1;
+  if (clip_norm == 0) return;
+  update_.gradient_scale = std::min(1.0, clip_norm / (norm + kClipEpsilon));
+}
+
+absl::Status WorkerWeights::Step(int64_t begin, int64_t end, Tensor* gradient) {
+  if (options_.rates.empty()) return StepStretch(begin, end, 1, gradient);
+  auto stretch = absl::c_upper_bound(
+      options_.rates, begin,
+      [](int64_t element, const RateStretch& s) { return element < s.end; });
+  for (; begin < end; ++stretch) {
+    const int64_t stretch_end = std::min(end, stretch->end);
+    PS_RETURN_IF_ERROR(
+        StepStretch(begin, stretch_end, stretch->rate, gradient));
+    begin = stretch_end;
   }
-  const ElementRule rule = *optimizer_->RuleOf(update_);
+  return absl::OkStatus();
+}
+
+absl::Status WorkerWeights::StepStretch(int64_t begin, int64_t end, double rate,
+                                        Tensor* gradient) {
+  SparseKernels& kernels = options_.backend->sparse();
+  UpdateInfo update = update_;
+  update.learning_rate *= rate;
+  const ElementRule rule = *optimizer_->RuleOf(update);
   const auto arrays_from = [&](int64_t first) {
     StepArrays arrays;
     arrays.gradient = gradient->data() + first;

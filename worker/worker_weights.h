@@ -31,18 +31,20 @@
 #include "proto/config.pb.h"
 #include "tensor/backend.h"
 #include "tensor/tensor.h"
+#include "worker/bucket_plan.h"
 
 namespace ps {
 
 struct WorkerWeightsOptions {
   const JobConfig* config = nullptr;  // With a worker_optimizer. Not owned.
   int64_t num_parameters = 0;
-  int64_t total_iterations = 0;  // For the schedule.
-  Backend* backend = nullptr;    // Not owned; outlives this object.
+  std::vector<RateStretch> rates;  // RateStretches. Empty: all are 1.
+  int64_t total_iterations = 0;    // For the schedule.
+  Backend* backend = nullptr;      // Not owned; outlives this object.
 };
 
 // Not thread-safe. Begin is called first in each iteration, and then Step once
-// for each element.
+// for each element that is trained.
 class WorkerWeights {
  public:
   // The weights are 0 until Follow sets them. Errors: kResourceExhausted.
@@ -55,11 +57,13 @@ class WorkerWeights {
   // Begins iteration number `iteration`, from 0.
   void Begin(int64_t iteration);
 
+  // The gradient's norm, for clip_norm; if this is set, it must be called
+  // before the first Step.
+  void Clip(double norm);
+
   // Makes a step of the optimizer at elements [begin, end) of y, and replaces
   // these elements of *gradient, [num_parameters], with it. With several local
-  // steps y moves by all of it, otherwise as far as Follow would. With
-  // clip_norm or training.non_finite SKIP, a gradient that is not finite
-  // changes nothing and stays as it is.
+  // steps y moves by all of it, otherwise as far as Follow would.
   absl::Status Step(int64_t begin, int64_t end, Tensor* gradient);
 
   // y = x - a e for the elements of y from `begin` on, as many as both tensors
@@ -89,6 +93,9 @@ class WorkerWeights {
 
   explicit WorkerWeights(const WorkerWeightsOptions& options);
   absl::Status Init();
+  // That of elements [begin, end), which have this rate.
+  absl::Status StepStretch(int64_t begin, int64_t end, double rate,
+                           Tensor* gradient);
 
   const WorkerWeightsOptions options_;
   const float ahead_;  // a

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "common/random.h"
 #include "common/status_macros.h"
 
@@ -258,8 +259,12 @@ size_t PlannedChain::FirstOfStretch(const BackwardRecording& recording,
 absl::Status PlannedChain::Backward(
     const PlannedLayer::BackwardArguments& arguments,
     const ChainGradientReady& ready, const BackwardRecording& recording) {
-  // Without dx, there is no work below the lowest layer with weights.
-  const size_t first = arguments.dx == nullptr ? lowest_ : 0;
+  // Without dx, there is no work below the lowest layer whose gradient counts.
+  size_t first = arguments.dx == nullptr ? lowest_ : 0;
+  if (arguments.dx == nullptr && !recording.borders.empty()) {
+    const int64_t lowest = *absl::c_min_element(recording.borders);
+    while (first + 1 < steps_.size() && steps_[first].end <= lowest) ++first;
+  }
   PrepareBackward(arguments, first);
   for (size_t end = steps_.size(); end > first;) {
     const size_t begin = FirstOfStretch(recording, first, end);

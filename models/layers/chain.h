@@ -65,7 +65,9 @@ class PlannedChain {
   // is final, and all that is final then is reported as one range.
   struct BackwardRecording {
     StretchRecorder* recorder = nullptr;
-    std::vector<int64_t> borders;  // Positions in the chain's weights.
+    // Positions in the chain's weights. Without dx, layers whose weights all
+    // lie below the lowest are left out: they get no gradient.
+    std::vector<int64_t> borders;
   };
   // Does not change dy, unless the last layer is a composite one. `ready` may
   // be null.

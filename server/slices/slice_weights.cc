@@ -4,7 +4,9 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 
+#include "absl/algorithm/container.h"
 #include "common/consistency.h"
 #include "common/schedule.h"
 #include "common/status_macros.h"
@@ -190,7 +192,7 @@ void SliceWeights::SumAndStep(const GradientPayloads& gradients,
     if (optimizer_ == nullptr) {
       std::copy_n(sums.begin(), n, weights + begin);
     } else {
-      optimizer_->Step(info_, begin, end, sums.data(), weights + begin);
+      StepRange(begin, end, sums.data(), weights + begin);
     }
     clock.AddTo(&phases->optimizer);
   }
@@ -309,11 +311,53 @@ void SliceWeights::Step() {
   if (optimizer_ == nullptr) {
     std::copy(gradient_.begin(), gradient_.end(), weights);
   } else if (touched_only_) {
-    optimizer_->StepTouched(info_, indices_, gradient_.data(), weights);
+    StepTouched(weights);
   } else {
-    optimizer_->Step(info_, 0, options_.num_elements, gradient_.data(),
-                     weights);
+    StepRange(0, options_.num_elements, gradient_.data(), weights);
   }
+}
+
+template <typename Visit>
+void SliceWeights::ForRates(int64_t begin, int64_t end, Visit visit) const {
+  const std::vector<TensorStretch>& stretches = options_.stretches;
+  auto stretch = absl::c_upper_bound(
+      stretches, begin,
+      [](int64_t element, const TensorStretch& s) { return element < s.end; });
+  while (begin < end) {
+    UpdateInfo info = info_;
+    const double rate = stretch->rate;
+    info.learning_rate *= rate;
+    while (stretch->end < end && std::next(stretch)->rate == rate) ++stretch;
+    begin = std::min(end, stretch->end);
+    visit(begin, info);
+    ++stretch;
+  }
+}
+
+void SliceWeights::StepRange(int64_t begin, int64_t end, const float* gradient,
+                             float* weights) {
+  if (layer_wise()) {
+    optimizer_->Step(info_, begin, end, gradient, weights);
+    return;
+  }
+  int64_t from = begin;
+  ForRates(begin, end, [&](int64_t to, const UpdateInfo& info) {
+    optimizer_->Step(info, from, to, gradient + (from - begin),
+                     weights + (from - begin));
+    from = to;
+  });
+}
+
+void SliceWeights::StepTouched(float* weights) {
+  const absl::Span<const uint32_t> all = indices_;
+  size_t from = 0;
+  ForRates(0, options_.num_elements, [&](int64_t end, const UpdateInfo& info) {
+    const size_t to =
+        std::lower_bound(all.begin() + from, all.end(), end) - all.begin();
+    optimizer_->StepTouched(info, all.subspan(from, to - from),
+                            gradient_.data() + from, weights);
+    from = to;
+  });
 }
 
 absl::StatusOr<SliceWeights::Outcome> SliceWeights::Finish(

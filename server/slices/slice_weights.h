@@ -115,6 +115,15 @@ class SliceWeights {
   void SwapWithThread();
   absl::StatusOr<Outcome> NextStage(UpdatePhases* phases);
   void Step();
+  // Steps of elements [begin, end), each with the learning rate of its tensor;
+  // gradient and weights are those of element `begin`.
+  void StepRange(int64_t begin, int64_t end, const float* gradient,
+                 float* weights);
+  void StepTouched(float* weights);
+  // Calls visit(end, info) for consecutive stretches of [begin, end) with equal
+  // rates, up to element `end` each.
+  template <typename Visit>
+  void ForRates(int64_t begin, int64_t end, Visit visit) const;
   // `changed`: see Downlink::Changes.
   absl::StatusOr<Outcome> Finish(const std::vector<uint32_t>* changed,
                                  UpdatePhases* phases);

@@ -56,7 +56,7 @@ std::vector<double> MeanResidual(const std::string& directory, int num_workers,
 }
 
 TEST_P(OtherWorkers, GoOnAtTheSamePlace) {
-  JobConfig job = Job(GetParam().overrides);
+  JobConfig job = Job(GetParam().overrides, GetParam().rates);
   ExpectStopped(RunClusterUntil(
       job, "", [](int push) { return push == kStopBeforePush; }));
   const std::vector<double> unsent =

@@ -30,10 +30,10 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 TEST_P(ResumeEveryJob, NeitherAStopNorOtherServersChangeABit) {
-  JobConfig undisturbed = Job(GetParam().overrides);
+  JobConfig undisturbed = Job(GetParam().overrides, GetParam().rates);
   undisturbed.mutable_checkpoint()->set_every(0);
   const ClusterRun whole = RunCluster(undisturbed);
-  JobConfig job = Job(GetParam().overrides);
+  JobConfig job = Job(GetParam().overrides, GetParam().rates);
   ExpectStopped(RunClusterUntil(
       job, "", [](int push) { return push == kStopBeforePush; }));
   for (const int servers : {1, 3, 5}) {

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -17,17 +18,29 @@ namespace ps {
 inline constexpr int kEvery = 5;
 inline constexpr int kStopBeforePush = 7;
 
+// Patterns of tensors, and their rates.
+using PatternRates = std::vector<std::pair<std::string, double>>;
+
 class Resume : public testing::Test {
  protected:
   void SetUp() override { std::filesystem::remove_all(folder_); }
 
-  JobConfig Job(const std::vector<std::string>& overrides) const {
+  JobConfig Job(const std::vector<std::string>& overrides,
+                const PatternRates& rates = {}) const {
     JobConfig job = SmallJob(/*num_workers=*/2, /*num_servers=*/2);
     // At least as many slices as servers.
     job.mutable_cluster()->set_max_slice_elements(10000);
     for (const std::string& text : overrides) {
       const absl::Status set = ApplyOverride(text, &job);
       EXPECT_TRUE(set.ok()) << set;
+    }
+    for (const auto& [layers, rate] : rates) {
+      LayerRate* const added =
+          job.has_worker_optimizer()
+              ? job.mutable_worker_optimizer()->add_layer_rates()
+              : job.mutable_optimizer()->add_layer_rates();
+      added->add_layers(layers);
+      added->set_rate(rate);
     }
     const absl::Status valid = ValidateConfig(job);
     EXPECT_TRUE(valid.ok()) << valid;
@@ -83,6 +96,7 @@ struct ResumedJob {
   std::vector<std::string> overrides;
   // Whether it goes on with another number of workers.
   bool other_workers = true;
+  PatternRates rates = {};
 };
 
 class ResumeEveryJob : public Resume,
@@ -100,6 +114,7 @@ inline std::vector<ResumedJob> ResumedJobs() {
     more.insert(more.begin(), delta.begin(), delta.end());
     return more;
   };
+  const PatternRates rates = {{"conv1.*", 0}, {"fc1.*", 0}, {"fc3.*", 0.5}};
   const std::vector<std::string> sidco = {"compressor.name=sidco_e",
                                           "compressor.ratio=0.01"};
   return {
@@ -160,6 +175,11 @@ inline std::vector<ResumedJob> ResumedJobs() {
         "training.layer_parallel.parallel_epochs=2",
         "training.layer_parallel.serial_epochs=1"},
        /*other_workers=*/false},
+      {"FrozenLayers", sidco, /*other_workers=*/true, rates},
+      {"DeltaWithFrozenLayers",
+       with({"compressor.name=topk", "compressor.ratio=0.05",
+             "worker_optimizer.clip_norm=1"}),
+       /*other_workers=*/true, rates},
       {"Bf16Answers", {"downlink.value_code=bf16"}},
       {"QuantizedWithRandomBits",
        {"compressor.name=topk", "compressor.ratio=0.05",

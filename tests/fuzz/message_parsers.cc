@@ -171,6 +171,7 @@ std::string RegistrationBytes() {
   for (const int64_t size : {90, 10, 28}) {
     request.add_tensor_sizes(size);
     request.add_tensor_is_matrix(size > 10);
+    request.add_tensor_rates(0.5);
   }
   request.set_total_iterations(5);
   request.set_num_averaged_buckets(1);

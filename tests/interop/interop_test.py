@@ -9,10 +9,12 @@ import json
 import logging
 import pathlib
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
 import unittest
+import zlib
 
 import numpy as np
 import onnx
@@ -78,6 +80,20 @@ def make_values_matter(module):
       elif key.endswith('running_var'):
         buffer.uniform_(0.5, 2)
   return module
+
+
+def write_png(path, image):
+  """image: bytes of [height, width, 3]."""
+  height, width, _ = image.shape
+  header = struct.pack('>IIBBBBB', width, height, 8, 2, 0, 0, 0)
+  # Each row begins with the number of its filter: none.
+  rows = b''.join(b'\0' + row.tobytes() for row in image)
+  file = b'\x89PNG\r\n\x1a\n'
+  for kind, content in ((b'IHDR', header), (b'IDAT', zlib.compress(rows)),
+                        (b'IEND', b'')):
+    file += struct.pack('>I', len(content)) + kind + content
+    file += struct.pack('>I', zlib.crc32(kind + content))
+  path.write_bytes(file)
 
 
 class Interop(unittest.TestCase):
@@ -213,6 +229,100 @@ class Interop(unittest.TestCase):
              for e in events.Histograms(tag)},
             {step: (h['bucket_limit'], h['bucket'])
              for step, h in expected.items()})
+
+  def test_fine_tuning_moves_weights_as_pytorch_does(self):
+    """A network for 100 classes goes on with two, its first layers frozen."""
+    torch.manual_seed(2)
+    pixels = torch.randint(256, (16, 32, 32, 3), dtype=torch.uint8)
+    for i, image in enumerate(pixels):
+      for part in 'train', 'test':
+        path = self.folder / f'photos/{part}/{i // 8}/{i:02}.png'
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_png(path, image.numpy())
+    # Those of image_folder.
+    mean = torch.tensor([0.485, 0.456, 0.406])
+    deviation = torch.tensor([0.229, 0.224, 0.225])
+    images = ((pixels / 255 - mean) / deviation).permute(0, 3, 1, 2)
+    labels = torch.arange(16) // 8
+
+    module = make_values_matter(torch_models.CifarResnet(3))
+    state = module.state_dict()
+    *_, last, _ = state
+    last = last.split('.')[0]
+    state.update({key: torch.randn(100, *value.shape[1:])
+                  for key, value in state.items() if key.startswith(last)})
+    weights = self.folder / 'pretrained.safetensors'
+    safetensors.torch.save_file(state, weights)
+    job = self.write_job(f'''
+      name: "fine-tuning"
+      model {{ name: "resnet20" initial_weights: "{weights}" ignore: "{last}.*" }}
+      data {{
+        name: "image_folder" directory: "{self.folder}/photos"
+        image_folder {{ side: 32 test_resize: 32 min_area: 1 flip: false }}
+      }}
+      training {{ batch_size: 16 epochs: 20 }}
+      optimizer {{
+        name: "momentum" learning_rate: 0.002 weight_decay: 1e-3
+        layer_rates {{ layers: "*" rate: 0 }}
+        layer_rates {{ layers: ["layer3.*", "*.bn2.bias"] rate: 0.1 }}
+        layer_rates {{ layers: "{last}.*" }}
+      }}
+      compressor {{ name: "none" }}
+      cluster {{ num_workers: 1 num_servers: 2 }}
+    ''')
+
+    def weights_of(run_directory, *options):
+      gradsieve('train', job, f'--run-dir={run_directory}', *options)
+      return safetensors.torch.load_file(run_directory / 'weights.safetensors')
+
+    first = weights_of(self.folder / 'first', '--set=training.epochs=1',
+                       '--set=optimizer.learning_rate=1e-30')
+    new_layer = {name: value for name, value in first.items()
+                 if name.startswith(last)}
+    for mode in 'optimizer', 'worker_optimizer':
+      with self.subTest(mode):
+        job.write_text(job.read_text().replace('      optimizer', f'      {mode}'))
+        tuned = weights_of(self.folder / mode)
+        module = torch_models.CifarResnet(3)
+        setattr(module, last, torch.nn.Linear(64, 2))
+        module.load_state_dict({**state, **new_layer})
+        # Rounding grows from step to step: in single precision PyTorch is
+        # further from this than we are.
+        module.double()
+        groups = {}
+        for name, parameter in module.named_parameters():
+          rate = (1 if name.startswith(last) else
+                  0.1 if name.startswith('layer3') or name.endswith('bn2.bias')
+                  else 0)
+          parameter.requires_grad = rate > 0
+          groups.setdefault(rate, []).append(parameter)
+        frozen = groups.pop(0)
+        self.assertGreater(len(frozen), 20)
+        optimizer = torch.optim.SGD(
+            [{'params': p, 'lr': 0.002 * rate} for rate, p in groups.items()],
+            momentum=0.9, weight_decay=1e-3)
+        module.train()
+        for _ in range(20):
+          optimizer.zero_grad()
+          torch.nn.functional.cross_entropy(
+              module(images.double()), labels).backward()
+          optimizer.step()
+        moved = 0
+        for name, value in module.state_dict().items():
+          if name.endswith('num_batches_tracked'):
+            continue
+          # Sums of many activations.
+          statistic = '.running_' in name
+          np.testing.assert_allclose(
+              tuned[name], value, rtol=0,
+              atol=10 * TOLERANCE if statistic else TOLERANCE, err_msg=name)
+          if statistic:
+            continue
+          moved = max(moved, (tuned[name] - first[name]).abs().max())
+        self.assertGreater(moved, 0.01)
+        for name, parameter in module.named_parameters():
+          if not parameter.requires_grad:
+            self.assertTrue(tuned[name].equal(state[name]), name)
 
   def test_topk_sends_what_torch_topk_selects(self):
     gradients = torch.randn(3, 10000)

@@ -104,6 +104,36 @@ TEST_P(EveryModel, GradientAndLossAreFinalWhenReadySaysSo) {
   EXPECT_EQ(losses, std::vector<double>(losses.size(), result->loss));
 }
 
+// The work below the first bucket is left out, and changes nothing above.
+TEST_P(EveryModel, BackwardEndsAtTheLowestBucket) {
+  ModelFixture whole(GetParam());
+  ModelFixture part(GetParam());
+  const Batch batch = whole.RandomBatch(3, 1);
+  const int64_t border = whole.model().parameters().back().offset;
+  part.model().ReportGradientFrom({border});
+  int64_t lowest = whole.model().num_parameters();
+  ASSERT_TRUE(
+      whole.model()
+          .ForwardBackward(batch, whole.weights(), whole.gradient(), nullptr)
+          .ok());
+  ASSERT_TRUE(part.model()
+                  .ForwardBackward(
+                      batch, part.weights(), part.gradient(),
+                      [&](const BatchResult&, int64_t begin, int64_t /*end*/) {
+                        lowest = begin;
+                        return absl::OkStatus();
+                      })
+                  .ok());
+  EXPECT_LE(lowest, border);
+  EXPECT_GT(lowest, 0);
+  const std::vector<float> expected = whole.GradientValues();
+  const std::vector<float> values = part.GradientValues();
+  EXPECT_TRUE(std::equal(expected.begin() + border, expected.end(),
+                         values.begin() + border));
+  EXPECT_TRUE(std::all_of(values.begin(), values.begin() + lowest,
+                          [](float x) { return x == 0; }));
+}
+
 TEST_P(EveryModel, ErrorOfReadyStopsBackwardAndIsReturned) {
   ModelFixture fixture(GetParam());
   int calls = 0;

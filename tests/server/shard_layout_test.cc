@@ -1,7 +1,9 @@
 // Invalid layouts from a peer, and the positions of tensors in slices.
 #include "server/shard_layout.h"
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -51,6 +53,26 @@ TEST(ShardLayout, TensorsMustFillTheBuckets) {
   layout = TwoBuckets();
   layout.tensor_is_matrix.pop_back();
   EXPECT_THAT(ErrorOf(layout), HasSubstr("tensor_is_matrix has 2 elements"));
+}
+
+TEST(ShardLayout, RatesAreThoseOfAllTensors) {
+  ShardLayout layout = TwoBuckets();
+  layout.tensor_rates = {1, 0.5, 2};
+  EXPECT_TRUE(CheckLayout(layout).ok());
+  EXPECT_EQ(LayoutOf(RegistrationOf(layout)), layout);
+  EXPECT_FALSE(layout == TwoBuckets());
+  const auto stretches =
+      TensorMap(layout).Stretches({/*bucket=*/0, 0, 0, 0, 0, 2, 9});
+  ASSERT_EQ(stretches.size(), 2u);
+  EXPECT_EQ(stretches[0].rate, 1);
+  EXPECT_EQ(stretches[1].rate, 0.5);
+  for (const double rate :
+       {0.0, -1.0, std::nan(""), std::numeric_limits<double>::infinity()}) {
+    layout.tensor_rates[1] = rate;
+    EXPECT_THAT(ErrorOf(layout), HasSubstr("must be finite and above 0"));
+  }
+  layout.tensor_rates = {1, 2};
+  EXPECT_THAT(ErrorOf(layout), HasSubstr("tensor_rates has 2 elements"));
 }
 
 TEST(TensorMap, CutsTensorsWhereSlicesEnd) {

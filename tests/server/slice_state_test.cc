@@ -181,7 +181,9 @@ std::vector<std::unique_ptr<Case>> Cases() {
             test->options = OptionsOf(test->config, kElements);
             test->options.rule =
                 statistics ? UpdateRule::kMean : UpdateRule::kOptimizer;
-            test->options.stretches = WholeTensors({50, 10, 30});
+            test->options.stretches = {{0, 0, 50, /*adapt=*/true, /*rate=*/1},
+                                       {1, 50, 60, /*adapt=*/false, 0.5},
+                                       {2, 60, 90, /*adapt=*/true, 0.5}};
             test->name = absl::StrCat(
                 TextOf(rule), "; ", downlink.ShortDebugString(), "; ",
                 mode.ShortDebugString(), statistics ? "; statistics" : "",

@@ -106,9 +106,6 @@ TEST(RefusedJobs, WithAnOptimizerOfTheWorkers) {
         "optimizer.step_ahead is 0.5; is a field of"},
        {{"worker_optimizer.sparse_update=LAZY"},
         "worker_optimizer.sparse_update is LAZY; must be DENSE"},
-       {{"worker_optimizer.clip_norm=1", "training.bucket_megabytes=1"},
-        "training.bucket_megabytes is 1; must be 0 with "
-        "worker_optimizer.clip_norm"},
        {{"optimizer.name=lars"},
         "optimizer.name is \"lars\"; must be a rule without norms"},
        {{"optimizer.clip_norm=1"}, "optimizer.clip_norm 0, with"},

@@ -1,4 +1,4 @@
-#include "models/ignored_tensors.h"
+#include "models/tensor_patterns.h"
 
 #include <fnmatch.h>
 
@@ -22,14 +22,16 @@ std::string ModuleOf(const std::string& name) {
 
 }  // namespace
 
-bool IsIgnored(const std::string& name,
-               const std::vector<std::string>& patterns) {
+bool MatchesAny(const std::string& name,
+                const std::vector<std::string>& patterns) {
   return std::any_of(
       patterns.begin(), patterns.end(),
       [&](const std::string& pattern) { return Matches(pattern, name); });
 }
 
-absl::Status CheckPatterns(const std::vector<std::string>& patterns,
+absl::Status CheckPatterns(absl::string_view field,
+                           const std::vector<std::string>& patterns,
+                           absl::string_view where,
                            const std::set<std::string>& names) {
   for (const std::string& pattern : patterns) {
     const bool matches = std::any_of(
@@ -37,10 +39,8 @@ absl::Status CheckPatterns(const std::vector<std::string>& patterns,
         [&](const std::string& name) { return Matches(pattern, name); });
     if (matches) continue;
     return absl::InvalidArgumentError(absl::StrCat(
-        "model.ignore has \"", pattern,
-        "\", which matches no tensor of the model or of the file; their names "
-        "are ",
-        absl::StrJoin(names, ", ")));
+        field, " has \"", pattern, "\", which matches no tensor of ", where,
+        "; their names are ", absl::StrJoin(names, ", ")));
   }
   return absl::OkStatus();
 }
