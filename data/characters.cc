@@ -21,6 +21,9 @@
 namespace ps {
 namespace {
 
+// Of the text, for evaluations, if data.validation_fraction does not say.
+constexpr double kValidationFraction = 0.1;
+
 // The concatenation of all .txt files of the folder. *note says which files are
 // not read.
 absl::StatusOr<std::string> ReadTexts(const std::string& directory,
@@ -50,15 +53,17 @@ absl::StatusOr<std::string> ReadTexts(const std::string& directory,
 
 absl::StatusOr<DatasetPair> NewCharacters(const DatasetOptions& options) {
   PS_RETURN_IF_ERROR(FirstProblem(options.config, CheckText));
-  const TextConfig& config = options.config.text();
   const std::string& directory = options.config.directory();
   std::string note;
   PS_ASSIGN_OR_RETURN(const std::string contents, ReadTexts(directory, &note));
   const absl::string_view text = contents;
+  const double fraction = options.config.validation_fraction();
   // The size of the validation part is rounded, so that 0.1 of ten bytes is one
   // byte.
-  const auto validation_size = static_cast<size_t>(
-      static_cast<double>(text.size()) * config.validation_fraction() + 0.5);
+  const auto validation_size =
+      static_cast<size_t>(static_cast<double>(text.size()) *
+                              (fraction == 0 ? kValidationFraction : fraction) +
+                          0.5);
   const size_t train_size =
       text.size() - std::min(text.size(), validation_size);
   // Covers both parts; otherwise bytes that only the validation part has would
@@ -71,7 +76,7 @@ absl::StatusOr<DatasetPair> NewCharacters(const DatasetOptions& options) {
                         text.substr(0, train_size)},
                        {absl::StrCat("the validation part of ", directory),
                         text.substr(train_size)},
-                       StepsOf(config, Task::kCharacters)));
+                       StepsOf(options.config.text(), Task::kCharacters)));
   if (!note.empty()) pair.notes.push_back(std::move(note));
   return pair;
 }

@@ -9,6 +9,7 @@
 #include "common/config_check.h"
 #include "common/nearest_word.h"
 #include "common/status_macros.h"
+#include "data/config_rules.h"
 #include "data/folder.h"
 #include "data/skipping_dataset.h"
 #include "proto/config.pb.h"
@@ -41,7 +42,23 @@ void CheckName(const JobConfig& config, ConfigProblems* problems) {
                 MustBeOneOf(name, DatasetRegistry().Names()));
 }
 
+void CheckValidationFraction(const JobConfig& config,
+                             ConfigProblems* problems) {
+  const std::string field = "data.validation_fraction";
+  const double fraction = config.data().validation_fraction();
+  problems->CheckThat(fraction >= 0 && fraction < 1, field, fraction,
+                      "must be in [0, 1)");
+  const std::string& name = config.data().name();
+  problems->CheckThat(fraction == 0 || name == "characters" ||
+                          name == "image_folder" || name == "speech",
+                      field, fraction,
+                      absl::StrCat("must be 0 with \"", name,
+                                   "\", which has a test set of its own"));
+}
+
 const bool kNameCheckRegistered = RegisterConfigCheck(CheckName);
+const bool kFractionCheckRegistered =
+    RegisterConfigCheck(CheckValidationFraction);
 
 }  // namespace
 
@@ -54,6 +71,7 @@ Registry<DatasetFactory>& DatasetRegistry() {
 absl::StatusOr<DatasetPair> NewDataset(const DatasetOptions& options) {
   PS_ASSIGN_OR_RETURN(const DatasetFactory factory,
                       DatasetRegistry().Find(options.config.name()));
+  PS_RETURN_IF_ERROR(FirstProblem(options.config, CheckValidationFraction));
   absl::StatusOr<DatasetPair> made = factory(options);
   if (absl::IsNotFound(made.status()) ||
       absl::IsPermissionDenied(made.status())) {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/config_check.h"
@@ -16,6 +17,7 @@
 #include "data/dataset.h"
 #include "data/decode_image.h"
 #include "data/folder.h"
+#include "data/held_out.h"
 #include "data/image_list.h"
 #include "data/random_crop.h"
 #include "data/resize.h"
@@ -141,16 +143,35 @@ std::vector<std::string> NamesIn(const std::string& folder,
   return names;
 }
 
-// Returns the folder "test", or "val" if there is none.
-absl::StatusOr<std::string> FindTestFolder(const std::string& directory) {
+// The folders of the two sets; both are the same if examples are held out.
+struct SetFolders {
+  std::string train;
+  std::string test;
+};
+
+absl::StatusOr<SetFolders> FindFolders(const DataConfig& config) {
+  const std::string& directory = config.directory();
+  const double held_out = config.validation_fraction();
   PS_ASSIGN_OR_RETURN(const FolderContents contents, ListFolder(directory));
+  const std::string train = directory + "/train";
   for (const char* name : {"test", "val"}) {
-    for (const std::string& folder : contents.folders) {
-      if (folder == name) return absl::StrCat(directory, "/", name);
-    }
+    if (!absl::c_linear_search(contents.folders, name)) continue;
+    const std::string test = absl::StrCat(directory, "/", name);
+    if (held_out == 0) return SetFolders{train, test};
+    return absl::InvalidArgumentError(
+        absl::StrCat("data.validation_fraction is ", held_out,
+                     "; must be 0, because there is a test set: ", test));
   }
-  return absl::NotFoundError(absl::StrCat(
-      "data.directory ", directory, " has neither a folder test nor val"));
+  if (held_out == 0) {
+    return absl::NotFoundError(absl::StrCat(
+        "data.directory ", directory,
+        " has neither a folder test nor val; to hold a tenth of the images "
+        "out of training, set data.validation_fraction=0.1"));
+  }
+  if (contents.folders == std::vector<std::string>{"train"}) {
+    return SetFolders{train, train};
+  }
+  return SetFolders{directory, directory};
 }
 
 void CheckImageFolder(const JobConfig& config, ConfigProblems* problems) {
@@ -168,13 +189,16 @@ void CheckImageFolder(const JobConfig& config, ConfigProblems* problems) {
 
 absl::StatusOr<DatasetPair> NewImageFolder(const DatasetOptions& options) {
   PS_RETURN_IF_ERROR(FirstProblem(options.config, CheckImageFolder));
-  const std::string& directory = options.config.directory();
-  const std::string train_folder = directory + "/train";
-  PS_ASSIGN_OR_RETURN(const std::string test_folder, FindTestFolder(directory));
+  PS_ASSIGN_OR_RETURN(const SetFolders folders, FindFolders(options.config));
   PS_ASSIGN_OR_RETURN(const std::vector<std::string> classes,
-                      ListClasses(train_folder));
-  PS_ASSIGN_OR_RETURN(ImageList train, ListImages(train_folder, classes));
-  PS_ASSIGN_OR_RETURN(ImageList test, ListImages(test_folder, classes));
+                      ListClasses(folders.train));
+  PS_ASSIGN_OR_RETURN(ImageList train, ListImages(folders.train, classes));
+  ImageList test;
+  if (options.config.validation_fraction() > 0) {
+    PS_ASSIGN_OR_RETURN(test.images, HoldOut(options, &train.images));
+  } else {
+    PS_ASSIGN_OR_RETURN(test, ListImages(folders.test, classes));
+  }
   if (options.config.on_bad_example() == DataConfig::FAIL) {
     for (const ImageList* const list : {&train, &test}) {
       for (const ImageFile& image : list->images) {
@@ -183,8 +207,8 @@ absl::StatusOr<DatasetPair> NewImageFolder(const DatasetOptions& options) {
     }
   }
   DatasetPair pair;
-  pair.description.AddList("training file", NamesIn(train_folder, train));
-  pair.description.AddList("test file", NamesIn(test_folder, test));
+  pair.description.AddList("training file", NamesIn(folders.train, train));
+  pair.description.AddList("test file", NamesIn(folders.test, test));
   for (const ImageList* const list : {&train, &test}) {
     std::string note = UnreadFiles(
         list->unread,

@@ -22,6 +22,7 @@
 #include "data/config_rules.h"
 #include "data/dataset.h"
 #include "data/folder.h"
+#include "data/held_out.h"
 #include "data/recordings.h"
 #include "data/speech_dataset.h"
 #include "data/transcripts.h"
@@ -143,21 +144,44 @@ class WavRecordings final : public Recordings {
   const int64_t min_samples_;
 };
 
-// Returns the only folder of `directory` that is named `part` or ends with
-// "_part".
-absl::StatusOr<std::string> FindPart(const std::string& directory,
-                                     const std::string& part) {
+// The folders of `directory` that are named `part` or end with "_part".
+absl::StatusOr<std::vector<std::string>> FoldersOf(const std::string& directory,
+                                                   const std::string& part) {
   PS_ASSIGN_OR_RETURN(const FolderContents contents, ListFolder(directory));
   std::vector<std::string> found;
   for (const std::string& name : contents.folders) {
     if (name == part || absl::EndsWith(name, "_" + part)) found.push_back(name);
   }
+  return found;
+}
+
+// Returns the only one of FoldersOf.
+absl::StatusOr<std::string> FindPart(const std::string& directory,
+                                     const std::string& part) {
+  PS_ASSIGN_OR_RETURN(const std::vector<std::string> found,
+                      FoldersOf(directory, part));
   if (found.size() != 1) {
     return absl::NotFoundError(absl::StrCat(
         "data.directory ", directory, " has ", found.size(), " folders named ",
         part, " or ending with _", part, "; must have one"));
   }
   return absl::StrCat(directory, "/", found[0]);
+}
+
+// Returns the folder of the training recordings, some of which are held out.
+absl::StatusOr<std::string> FindOnlyPart(const DataConfig& config) {
+  const std::string& directory = config.directory();
+  PS_ASSIGN_OR_RETURN(const std::vector<std::string> test,
+                      FoldersOf(directory, "test"));
+  if (!test.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "data.validation_fraction is ", config.validation_fraction(),
+        "; must be 0, because there is a test set: ", directory, "/", test[0]));
+  }
+  PS_ASSIGN_OR_RETURN(const std::vector<std::string> train,
+                      FoldersOf(directory, "train"));
+  if (train.empty()) return directory;
+  return FindPart(directory, "train");
 }
 
 absl::StatusOr<std::vector<Transcript>> ReadTranscripts(
@@ -198,19 +222,27 @@ absl::StatusOr<DatasetPair> NewSpeech(const DatasetOptions& options) {
   PS_RETURN_IF_ERROR(FirstProblem(options.config, CheckSpeech));
   const SpeechConfig& config = options.config.speech();
   const std::string& directory = options.config.directory();
-  PS_ASSIGN_OR_RETURN(const std::string train_folder,
-                      FindPart(directory, "train"));
+  const bool holds_out = options.config.validation_fraction() > 0;
+  PS_ASSIGN_OR_RETURN(
+      const std::string train_folder,
+      holds_out ? FindOnlyPart(options.config) : FindPart(directory, "train"));
   PS_ASSIGN_OR_RETURN(const std::string test_folder,
-                      FindPart(directory, "test"));
+                      holds_out ? train_folder : FindPart(directory, "test"));
   PS_ASSIGN_OR_RETURN(std::vector<Transcript> train_transcripts,
                       ReadTranscripts(train_folder));
-  PS_ASSIGN_OR_RETURN(std::vector<Transcript> test_transcripts,
-                      ReadTranscripts(test_folder));
   DatasetPair pair;
-  for (const std::string& note :
-       {UnreadRecordings(train_folder, train_transcripts),
-        UnreadRecordings(test_folder, test_transcripts)}) {
-    if (!note.empty()) pair.notes.push_back(note);
+  const auto note_unread = [&pair](const std::string& folder,
+                                   const std::vector<Transcript>& transcripts) {
+    std::string note = UnreadRecordings(folder, transcripts);
+    if (!note.empty()) pair.notes.push_back(std::move(note));
+  };
+  note_unread(train_folder, train_transcripts);
+  std::vector<Transcript> test_transcripts;
+  if (holds_out) {
+    PS_ASSIGN_OR_RETURN(test_transcripts, HoldOut(options, &train_transcripts));
+  } else {
+    PS_ASSIGN_OR_RETURN(test_transcripts, ReadTranscripts(test_folder));
+    note_unread(test_folder, test_transcripts);
   }
   const bool may_remove_damaged =
       options.config.on_bad_example() == DataConfig::SKIP;
@@ -238,7 +270,10 @@ absl::StatusOr<DatasetPair> NewSpeech(const DatasetOptions& options) {
   PS_RETURN_IF_ERROR(test->Check(test_folder,
                                  std::numeric_limits<int64_t>::max(),
                                  may_remove_damaged, &pair.notes));
-  const std::string alphabet = SpeechAlphabet(*train);
+  std::vector<const Recordings*> read = {train.get()};
+  // A character that chance has held out has a number all the same.
+  if (holds_out) read.push_back(test.get());
+  const std::string alphabet = SpeechAlphabet(read);
   pair.description.Add("samples a second", absl::StrCat(sample_rate));
   pair.description.AddList("training recording", train->Names(train_folder));
   pair.description.AddList("test recording", test->Names(test_folder));

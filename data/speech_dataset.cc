@@ -114,9 +114,11 @@ class SpeechDataset final : public Dataset, public LabelledSequences {
 
 }  // namespace
 
-std::string SpeechAlphabet(const Recordings& train) {
+std::string SpeechAlphabet(const std::vector<const Recordings*>& sets) {
   std::string characters = " 'ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-  for (int64_t i = 0; i < train.size(); ++i) characters += train.transcript(i);
+  for (const Recordings* const set : sets) {
+    for (int64_t i = 0; i < set->size(); ++i) characters += set->transcript(i);
+  }
   // Compares unsigned bytes: those above 127 are negative if char is signed.
   std::sort(characters.begin(), characters.end(), [](char a, char b) {
     return static_cast<uint8_t>(a) < static_cast<uint8_t>(b);

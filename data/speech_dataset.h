@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -16,8 +17,8 @@
 namespace ps {
 
 // The contents of ExampleShape.alphabet: class 0, then space, apostrophe, A to
-// Z and every other byte of the training transcripts, in ascending order.
-std::string SpeechAlphabet(const Recordings& train);
+// Z and every other byte of the sets' transcripts, in ascending order.
+std::string SpeechAlphabet(const std::vector<const Recordings*>& sets);
 
 // Batches are as long as their longest recording, rounded up to a multiple of
 // 32 frames, so that a model sees few different lengths. Spectra are computed

@@ -21,11 +21,6 @@ int64_t StepsOf(const TextConfig& config, Task task) {
 void CheckText(const JobConfig& config, ConfigProblems* problems) {
   const TextConfig& text = config.data().text();
   RequireRange("text.steps", text.steps(), 0, 4096, problems);
-  const double fraction = text.validation_fraction();
-  if (!(fraction > 0 && fraction < 1)) {
-    problems->Add("data.text.validation_fraction", absl::StrCat(fraction),
-                  "must be in (0, 1)");
-  }
 }
 
 }  // namespace ps

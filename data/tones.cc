@@ -90,7 +90,7 @@ absl::StatusOr<DatasetPair> NewTones(const DatasetOptions& options) {
       options.seed, kTrain, config.noise(), config.train_examples());
   auto test = std::make_unique<ToneRecordings>(
       options.seed, kTest, config.noise(), config.test_examples());
-  const std::string alphabet = SpeechAlphabet(*train);
+  const std::string alphabet = SpeechAlphabet({train.get()});
   DatasetPair pair;
   PS_ASSIGN_OR_RETURN(pair.train,
                       NewSpeechDataset(std::move(train), features, alphabet));

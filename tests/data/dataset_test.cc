@@ -70,6 +70,23 @@ TEST(DataConfigTest, SetsThatAreReadFromFilesNeedADirectory) {
   }
 }
 
+TEST(DataConfigTest, ExamplesAreHeldOutOnlyWhereThereIsNoTestSet) {
+  for (const std::string& name : DatasetRegistry().Names()) {
+    JobConfig config;
+    config.mutable_data()->set_name(name);
+    config.mutable_data()->set_directory("somewhere");
+    config.mutable_data()->set_validation_fraction(0.1);
+    if (name == "characters" || name == "image_folder" || name == "speech") {
+      EXPECT_THAT(Problems(config), IsEmpty()) << name;
+      continue;
+    }
+    EXPECT_THAT(Problems(config),
+                ElementsAre(AllOf(HasSubstr("data.validation_fraction is 0.1; "
+                                            "must be 0 with"),
+                                  HasSubstr(name))));
+  }
+}
+
 TEST(DataConfigTest, EveryOptionOfDigitsOutOfRangeIsAProblemOfItsOwn) {
   JobConfig config;
   DigitsConfig* digits = config.mutable_data()->mutable_digits();

@@ -3,13 +3,20 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <numeric>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "common/data_description.h"
 #include "data/dataset.h"
+#include "data/held_out.h"
 #include "data/image_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -316,6 +323,126 @@ TEST_F(ImageFolderTest, TheTestFolderMayBeCalledVal) {
                    (folder_.path() + "/else").c_str()),
             0);
   ExpectError(absl::StatusCode::kNotFound, "has neither a folder test nor val");
+}
+
+// Thirty cats and ten dogs, without a test set.
+class HeldOutImages : public testing::Test {
+ protected:
+  HeldOutImages() {
+    options_.config.set_name("image_folder");
+    options_.config.set_directory(folder_.path());
+    options_.config.mutable_image_folder()->set_side(4);
+    options_.config.mutable_image_folder()->set_test_resize(8);
+    options_.config.set_validation_fraction(0.25);
+    folder_.MakeFolder("cat");
+    folder_.MakeFolder("dog");
+    for (int i = 0; i < 40; ++i) {
+      folder_.Write(absl::StrCat(i < 30 ? "cat/" : "dog/", i, ".png"),
+                    Png(8, 9, static_cast<uint8_t>(6 * i)));
+    }
+  }
+
+  DatasetPair Pair() const {
+    auto pair = NewDataset(options_);
+    EXPECT_TRUE(pair.ok()) << pair.status();
+    return *std::move(pair);
+  }
+
+  static std::vector<std::string> Names(const Dataset& set) {
+    std::vector<std::string> names;
+    for (int64_t i = 0; i < set.size(); ++i) {
+      names.push_back(set.example_name(i));
+    }
+    return names;
+  }
+
+  ScratchFolder folder_;
+  DatasetOptions options_;
+};
+
+TEST_F(HeldOutImages, AreEvaluatedAndNotTrained) {
+  const DatasetPair pair = Pair();
+  EXPECT_EQ(pair.train->size(), 30);
+  EXPECT_EQ(pair.test->size(), 10);
+  std::set<std::string> all;
+  for (const Dataset* const set : {pair.train.get(), pair.test.get()}) {
+    EXPECT_THAT(set->class_names(), ElementsAre("cat", "dog"));
+    Batch first, later;
+    std::vector<int64_t> numbers(set->size());
+    std::iota(numbers.begin(), numbers.end(), 0);
+    ASSERT_TRUE(set->Read(numbers, 0, &first).ok());
+    ASSERT_TRUE(set->Read(numbers, 1, &later).ok());
+    EXPECT_EQ(first.inputs == later.inputs, set == pair.test.get());
+    const std::vector<std::string> names = Names(*set);
+    for (size_t i = 0; i < names.size(); ++i) {
+      EXPECT_EQ(first.labels[i], absl::StrContains(names[i], "/dog/"));
+    }
+    all.insert(names.begin(), names.end());
+  }
+  EXPECT_EQ(all.size(), 40);
+}
+
+TEST_F(HeldOutImages, DependOnTheSeedAlone) {
+  const DatasetPair pair = Pair();
+  const DatasetPair again = Pair();
+  EXPECT_EQ(Names(*pair.test), Names(*again.test));
+  EXPECT_EQ(pair.description.text(), again.description.text());
+  options_.augment = false;
+  EXPECT_EQ(Names(*Pair().test), Names(*pair.test));
+  options_.seed = 1;
+  const DatasetPair other = Pair();
+  EXPECT_NE(Names(*pair.test), Names(*other.test));
+  EXPECT_NE(pair.description.text(), other.description.text());
+}
+
+// Over many seeds each image is held out as often as the fraction says, and so
+// a class loses its share.
+TEST_F(HeldOutImages, AreChosenEvenly) {
+  constexpr int kSeeds = 400;
+  std::vector<int> times(40);
+  for (int seed = 0; seed < kSeeds; ++seed) {
+    options_.seed = seed;
+    const auto held_out = HeldOut(options_, 40);
+    ASSERT_TRUE(held_out.ok()) << held_out.status();
+    EXPECT_EQ(std::count(held_out->begin(), held_out->end(), true), 10);
+    for (int i = 0; i < 40; ++i) times[i] += (*held_out)[i];
+  }
+  // 100 each, with a standard deviation of 8.7.
+  for (const int each : times) EXPECT_NEAR(each, kSeeds / 4, 40);
+}
+
+TEST_F(HeldOutImages, MayBeInAFolderTrain) {
+  const std::vector<std::string> before = Names(*Pair().test);
+  folder_.MakeFolder("train");
+  for (const char* name : {"cat", "dog"}) {
+    ASSERT_EQ(rename(absl::StrCat(folder_.path(), "/", name).c_str(),
+                     absl::StrCat(folder_.path(), "/train/", name).c_str()),
+              0);
+  }
+  const std::vector<std::string> after = Names(*Pair().test);
+  ASSERT_EQ(after.size(), before.size());
+  for (size_t i = 0; i < after.size(); ++i) {
+    EXPECT_EQ(after[i],
+              absl::StrReplaceAll(before[i], {{"/cat/", "/train/cat/"},
+                                              {"/dog/", "/train/dog/"}}));
+  }
+}
+
+TEST_F(HeldOutImages, AreRefusedBesideATestSetAndIfTooFew) {
+  options_.config.set_validation_fraction(0.01);
+  EXPECT_EQ(NewDataset(options_).status(),
+            absl::InvalidArgumentError(
+                "data.validation_fraction is 0.01; that is 0 of 40 examples, "
+                "and both training and evaluation need one"));
+  options_.config.set_validation_fraction(0.99);
+  EXPECT_THAT(std::string(NewDataset(options_).status().message()),
+              HasSubstr("that is 40 of 40 examples"));
+  folder_.MakeFolder("val");
+  EXPECT_EQ(NewDataset(options_).status(),
+            absl::InvalidArgumentError(absl::StrCat(
+                "data.validation_fraction is 0.99; must be 0, because there is "
+                "a test set: ",
+                folder_.path(), "/val")));
 }
 
 TEST_F(ImageFolderTest, OptionsOutOfRangeAreProblems) {

@@ -255,6 +255,32 @@ TEST_F(SpeechTest, ThereIsOneFolderForEachPart) {
   ExpectError(absl::StatusCode::kNotFound, "has 0 folders named train");
 }
 
+TEST_F(SpeechTest, RecordingsCanBeHeldOut) {
+  options_.config.set_validation_fraction(0.5);
+  ExpectError(absl::StatusCode::kInvalidArgument,
+              absl::StrCat("data.validation_fraction is 0.5; must be 0, "
+                           "because there is a test set: ",
+                           folder_.path(), "/x_test"));
+  ASSERT_EQ(rename((folder_.path() + "/x_test").c_str(),
+                   (folder_.path() + "/else").c_str()),
+            0);
+  std::vector<std::string> names;
+  for (const char* folder : {"", "/x_train"}) {
+    options_.config.set_directory(folder_.path() + folder);
+    const auto pair = NewDataset(options_);
+    ASSERT_TRUE(pair.ok()) << pair.status();
+    EXPECT_EQ(pair->train->size(), 1);
+    EXPECT_EQ(pair->test->size(), 1);
+    EXPECT_NE(pair->train->sequences()->name(0),
+              pair->test->sequences()->name(0));
+    names.push_back(pair->test->sequences()->name(0));
+    // With all characters, on whichever side they are.
+    EXPECT_EQ(pair->train->example_shape().alphabet,
+              "_ '-ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+  }
+  EXPECT_EQ(names[0], names[1]);
+}
+
 TEST_F(SpeechTest, AFileThatDisappearsIsAnErrorOfTheRead) {
   const auto pair = NewDataset(options_);
   ASSERT_TRUE(pair.ok()) << pair.status();

@@ -2,6 +2,7 @@
 // over real ones.
 #include <unistd.h>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -203,7 +204,7 @@ TEST_F(TextTest, ATextShorterThanAWindowIsNamed) {
 
 TEST_F(TextTest, CharactersAreNumberedByTheirBytesAndTheLastPartValidates) {
   options_.config.set_name("characters");
-  options_.config.mutable_text()->set_validation_fraction(0.4);
+  options_.config.set_validation_fraction(0.4);
   folder_.Write("b.txt", "\xc3 z\n");
   folder_.Write("a.txt", "abcab ");
   folder_.Write("notes", "not a text");
@@ -240,10 +241,9 @@ TEST_F(TextTest, OptionsOutOfRangeAreProblems) {
   options_.config.mutable_text()->set_steps(-1);
   ExpectError(absl::StatusCode::kInvalidArgument, "data.text.steps is -1");
   options_.config.mutable_text()->set_steps(3);
-  for (const double fraction : {0.0, 1.0, -0.5}) {
-    options_.config.mutable_text()->set_validation_fraction(fraction);
-    ExpectError(absl::StatusCode::kInvalidArgument,
-                "data.text.validation_fraction");
+  for (const double fraction : {1.0, -0.5, std::nan("")}) {
+    options_.config.set_validation_fraction(fraction);
+    ExpectError(absl::StatusCode::kInvalidArgument, "data.validation_fraction");
   }
 }
 
