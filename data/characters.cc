@@ -43,7 +43,7 @@ absl::StatusOr<std::string> ReadTexts(const std::string& directory,
     PS_ASSIGN_OR_RETURN(const std::string part, ReadRegularText(path));
     text += part;
   }
-  *note = UnreadFiles(unread, "texts are .txt files in data.directory itself");
+  *note = Unread(unread, "texts are .txt files in data.directory itself");
   if (text.empty()) {
     return absl::NotFoundError(absl::StrCat(
         "data.directory ", directory, " has no .txt file with text in it"));

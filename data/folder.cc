@@ -72,12 +72,19 @@ absl::StatusOr<FolderContents> ListFolder(const std::string& path) {
   return contents;
 }
 
-std::string UnreadFiles(const std::vector<std::string>& paths,
-                        absl::string_view rule) {
+std::string Unread(const std::vector<std::string>& paths,
+                   absl::string_view rule) {
   if (paths.empty()) return "";
+  const auto folders = std::count_if(
+      paths.begin(), paths.end(),
+      [](const std::string& path) { return absl::EndsWith(path, "/"); });
+  const auto files = static_cast<int64_t>(paths.size()) - folders;
+  std::vector<std::string> counts;
+  if (files > 0) counts.push_back(Counted(files, "file"));
+  if (folders > 0) counts.push_back(Counted(folders, "folder"));
   constexpr size_t kNamed = 3;
   const size_t named = std::min(paths.size(), kNamed);
-  return absl::StrCat(Counted(static_cast<int64_t>(paths.size()), "file"),
+  return absl::StrCat(absl::StrJoin(counts, " and "),
                       paths.size() == 1 ? " is not read: " : " are not read: ",
                       absl::StrJoin(paths.begin(), paths.begin() + named, ", "),
                       paths.size() > named

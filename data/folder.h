@@ -21,11 +21,11 @@ struct FolderContents {
 // there is no such folder, else the code that absl maps errno to.
 absl::StatusOr<FolderContents> ListFolder(const std::string& path);
 
-// A sentence that counts files which are not read, and names the first ones;
-// `rule` says which are read: "recordings are those of transcripts.tsv". Empty
-// if there are none.
-std::string UnreadFiles(const std::vector<std::string>& paths,
-                        absl::string_view rule);
+// A sentence that counts the files which are not read, and the folders, which
+// end with "/", and names the first ones; `rule` says what is read:
+// "recordings are those of transcripts.tsv". Empty if there are none.
+std::string Unread(const std::vector<std::string>& paths,
+                   absl::string_view rule);
 
 }  // namespace ps
 

@@ -165,8 +165,10 @@ absl::StatusOr<SetFolders> FindFolders(const DataConfig& config) {
   if (held_out == 0) {
     return absl::NotFoundError(absl::StrCat(
         "data.directory ", directory,
-        " has neither a folder test nor val; to hold a tenth of the images "
-        "out of training, set data.validation_fraction=0.1"));
+        " has neither a folder test nor val; it needs one of them beside "
+        "train, each with a folder for each class, or "
+        "data.validation_fraction=0.1, which holds a tenth of the images out "
+        "of training"));
   }
   if (contents.folders == std::vector<std::string>{"train"}) {
     return SetFolders{train, train};
@@ -190,14 +192,18 @@ void CheckImageFolder(const JobConfig& config, ConfigProblems* problems) {
 absl::StatusOr<DatasetPair> NewImageFolder(const DatasetOptions& options) {
   PS_RETURN_IF_ERROR(FirstProblem(options.config, CheckImageFolder));
   PS_ASSIGN_OR_RETURN(const SetFolders folders, FindFolders(options.config));
-  PS_ASSIGN_OR_RETURN(const std::vector<std::string> classes,
+  PS_ASSIGN_OR_RETURN(const FolderContents for_training,
                       ListClasses(folders.train));
-  PS_ASSIGN_OR_RETURN(ImageList train, ListImages(folders.train, classes));
+  const std::vector<std::string>& classes = for_training.folders;
+  PS_ASSIGN_OR_RETURN(ImageList train,
+                      ListImages(folders.train, for_training, classes));
   ImageList test;
   if (options.config.validation_fraction() > 0) {
     PS_ASSIGN_OR_RETURN(test.images, HoldOut(options, &train.images));
   } else {
-    PS_ASSIGN_OR_RETURN(test, ListImages(folders.test, classes));
+    PS_ASSIGN_OR_RETURN(const FolderContents for_tests,
+                        ListClasses(folders.test));
+    PS_ASSIGN_OR_RETURN(test, ListImages(folders.test, for_tests, classes));
   }
   if (options.config.on_bad_example() == DataConfig::FAIL) {
     for (const ImageList* const list : {&train, &test}) {
@@ -210,7 +216,7 @@ absl::StatusOr<DatasetPair> NewImageFolder(const DatasetOptions& options) {
   pair.description.AddList("training file", NamesIn(folders.train, train));
   pair.description.AddList("test file", NamesIn(folders.test, test));
   for (const ImageList* const list : {&train, &test}) {
-    std::string note = UnreadFiles(
+    std::string note = Unread(
         list->unread,
         "images are .jpg, .jpeg and .png files in the folder of their class");
     if (!note.empty()) pair.notes.push_back(std::move(note));

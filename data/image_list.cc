@@ -11,7 +11,6 @@
 #include "common/input_file.h"
 #include "common/status_macros.h"
 #include "data/decode_image.h"
-#include "data/folder.h"
 
 namespace ps {
 
@@ -30,8 +29,7 @@ absl::Status CheckImageFile(const std::string& path) {
   return Annotate(CheckIsImage(beginning), path);
 }
 
-absl::StatusOr<std::vector<std::string>> ListClasses(
-    const std::string& folder) {
+absl::StatusOr<FolderContents> ListClasses(const std::string& folder) {
   PS_ASSIGN_OR_RETURN(FolderContents contents, ListFolder(folder));
   if (contents.folders.empty()) {
     return absl::NotFoundError(
@@ -43,33 +41,33 @@ absl::StatusOr<std::vector<std::string>> ListClasses(
         absl::StrCat(folder, ": the name of the folder \"",
                      absl::CHexEscape(name), "\" has a line break; rename it"));
   }
-  return std::move(contents.folders);
+  return contents;
 }
 
 absl::StatusOr<ImageList> ListImages(const std::string& folder,
+                                     const FolderContents& contents,
                                      const std::vector<std::string>& classes) {
-  PS_ASSIGN_OR_RETURN(const std::vector<std::string> names,
-                      ListClasses(folder));
   ImageList list;
   std::vector<ImageFile>& images = list.images;
-  PS_ASSIGN_OR_RETURN(const FolderContents beside, ListFolder(folder));
-  for (const std::string& file : beside.files) {
+  for (const std::string& file : contents.files) {
     list.unread.push_back(absl::StrCat(folder, "/", file));
   }
-  for (const std::string& name : names) {
+  for (const std::string& name : contents.folders) {
     const std::string class_folder = absl::StrCat(folder, "/", name);
     const auto found = std::find(classes.begin(), classes.end(), name);
     if (found == classes.end()) {
-      return absl::NotFoundError(absl::StrCat(
-          class_folder, ": the training images have no class of this name"));
+      return absl::NotFoundError(
+          absl::StrCat(class_folder,
+                       ": the training images have no class of this name; "
+                       "add some, or remove or rename the folder"));
     }
-    PS_ASSIGN_OR_RETURN(const FolderContents contents,
+    PS_ASSIGN_OR_RETURN(const FolderContents of_class,
                         ListFolder(class_folder));
     const size_t before = images.size();
-    for (const std::string& below : contents.folders) {
+    for (const std::string& below : of_class.folders) {
       list.unread.push_back(absl::StrCat(class_folder, "/", below, "/"));
     }
-    for (const std::string& file : contents.files) {
+    for (const std::string& file : of_class.files) {
       ImageFile image;
       image.path = absl::StrCat(class_folder, "/", file);
       if (!HasImageName(file)) {

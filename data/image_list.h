@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "data/folder.h"
 
 namespace ps {
 
@@ -23,10 +24,10 @@ bool HasImageName(const std::string& name);
 // those of InputFile::Open; kDataLoss if it is neither JPEG nor PNG.
 absl::Status CheckImageFile(const std::string& path);
 
-// The classes are the folders in `folder`, in order of their names. Errors:
-// those of ListFolder; kNotFound if there is no class; kInvalidArgument for a
-// name with a line break, because lists of classes have one on each line.
-absl::StatusOr<std::vector<std::string>> ListClasses(const std::string& folder);
+// The contents of `folder`, whose folders are classes. Errors: those of
+// ListFolder; kNotFound if there is no class; kInvalidArgument for a name with
+// a line break, because lists of classes have one on each line.
+absl::StatusOr<FolderContents> ListClasses(const std::string& folder);
 
 struct ImageList {
   std::vector<ImageFile> images;
@@ -35,9 +36,10 @@ struct ImageList {
 };
 
 // Returns all files folder/CLASS/*.jpg, .jpeg or .png (also in capitals), by
-// class and then by name. Errors: kNotFound if a class has no image, or if
-// `folder` contains a folder that is not in `classes`.
+// class and then by name. `contents` are those of `folder`, from ListClasses.
+// Errors: kNotFound if a class has no image, or is not one of `classes`.
 absl::StatusOr<ImageList> ListImages(const std::string& folder,
+                                     const FolderContents& contents,
                                      const std::vector<std::string>& classes);
 
 }  // namespace ps

@@ -18,7 +18,7 @@
 namespace ps {
 namespace {
 
-absl::StatusOr<std::string> ReadText(const std::string& path) {
+absl::StatusOr<std::string> ReadTreebank(const std::string& path) {
   auto text = ReadRegularText(path);
   if (absl::IsNotFound(text.status())) {
     return absl::NotFoundError(absl::StrCat(
@@ -38,8 +38,8 @@ absl::StatusOr<DatasetPair> NewPtb(const DatasetOptions& options) {
       absl::StrCat(options.config.directory(),
                    config.evaluate_on() == TextConfig::TEST ? "/ptb.test.txt"
                                                             : "/ptb.valid.txt");
-  PS_ASSIGN_OR_RETURN(const std::string train_text, ReadText(train_path));
-  PS_ASSIGN_OR_RETURN(const std::string test_text, ReadText(test_path));
+  PS_ASSIGN_OR_RETURN(const std::string train_text, ReadTreebank(train_path));
+  PS_ASSIGN_OR_RETURN(const std::string test_text, ReadTreebank(test_path));
   return NewWordPair(Vocabulary::Of(train_text), {train_path, train_text},
                      {test_path, test_text}, StepsOf(config, Task::kWords));
 }

@@ -214,8 +214,8 @@ std::string UnreadRecordings(const std::string& folder,
     }
   }
   std::sort(unread.begin(), unread.end());
-  return UnreadFiles(unread, absl::StrCat("recordings are those that ", folder,
-                                          "/transcripts.tsv names"));
+  return Unread(unread, absl::StrCat("recordings are those that ", folder,
+                                     "/transcripts.tsv names"));
 }
 
 absl::StatusOr<DatasetPair> NewSpeech(const DatasetOptions& options) {

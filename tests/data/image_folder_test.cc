@@ -256,8 +256,8 @@ TEST_F(ImageFolderTest, FilesThatAreNotReadAreCountedAndNamed) {
   ASSERT_TRUE(pair.ok()) << pair.status();
   EXPECT_THAT(
       pair->notes,
-      ElementsAre(HasSubstr(absl::StrCat("4 files are not read: ", path,
-                                         "/train/cat/notes.txt, ", path,
+      ElementsAre(HasSubstr(absl::StrCat("3 files and 1 folder are not read: ",
+                                         path, "/train/cat/notes.txt, ", path,
                                          "/train/dog/more/, ", path,
                                          "/train/dog/a.gif and 1 more; images "
                                          "are .jpg, .jpeg and .png")),

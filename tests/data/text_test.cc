@@ -207,11 +207,11 @@ TEST_F(TextTest, CharactersAreNumberedByTheirBytesAndTheLastPartValidates) {
   options_.config.set_validation_fraction(0.4);
   folder_.Write("b.txt", "\xc3 z\n");
   folder_.Write("a.txt", "abcab ");
-  folder_.Write("notes", "not a text");
+  folder_.MakeFolder("more");
   const auto pair = NewDataset(options_);
   ASSERT_TRUE(pair.ok()) << pair.status();
-  EXPECT_THAT(pair->notes, ElementsAre(HasSubstr("1 file is not read: " +
-                                                 folder_.path() + "/notes;")));
+  EXPECT_THAT(pair->notes, ElementsAre(HasSubstr("1 folder is not read: " +
+                                                 folder_.path() + "/more/;")));
   const ExampleShape shape = pair->train->example_shape();
   EXPECT_EQ(shape.task, Task::kCharacters);
   EXPECT_EQ(shape.num_classes, 7);  // Line feed, space, a, b, c, z, 0xc3.

@@ -91,9 +91,8 @@ absl::StatusOr<std::vector<std::string>> PhotographClasses(
     const JudgedJob& job) {
   PS_ASSIGN_OR_RETURN(std::vector<std::string> names, KnownClassNames(job));
   if (!names.empty()) return names;
-  absl::StatusOr<std::vector<std::string>> listed =
-      ListClasses(job.config.data().directory() + "/train");
-  if (listed.ok()) return listed;
+  auto listed = ListClasses(job.config.data().directory() + "/train");
+  if (listed.ok()) return std::move(listed->folders);
   return Annotate(
       listed.status(),
       "there is no classes.txt beside the weights, and no --classes");
