@@ -81,6 +81,8 @@ TestProcess::TestProcess(const std::vector<std::string>& arguments,
   pid_ = fork();
   CHECK_GE(pid_, 0) << "fork";
   if (pid_ == 0) {
+    // Tests may run under nohup, and what is ignored stays so in a child.
+    std::signal(SIGHUP, SIG_DFL);
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
     execv(argv[0], argv.data());

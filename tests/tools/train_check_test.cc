@@ -14,7 +14,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/cluster/test_process.h"
-#include "tests/tools/command_runner.h"
+#include "tests/tools/train_test.h"
 #include "tools/temporary_directory.h"
 
 namespace ps {
@@ -26,18 +26,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr char kJob[] = R"(
-  name: "short"
-  model { name: "mlp" mlp { hidden_units: 8 } }
-  data { name: "digits" digits { train_examples: 200 test_examples: 50 } }
-  training { batch_size: 8 epochs: 10 max_iterations: 25 }
-  cluster { num_workers: 2 num_servers: 1 }
-)";
-
-class TrainCheck : public CommandTest {
+class TrainCheck : public TrainTest {
  protected:
   TrainCheck() {
-    std::ofstream(Path("job.textproto")) << kJob;
     // The test's own folder has too long a name for sockets.
     absl::StatusOr<std::unique_ptr<TemporaryDirectory>> sockets =
         TemporaryDirectory::Create();
@@ -45,13 +36,6 @@ class TrainCheck : public CommandTest {
     sockets_ = *std::move(sockets);
     address_ = absl::StrCat("--set=cluster.servers=unix:", sockets_->path(),
                             "/server-0");
-  }
-
-  int Train(const std::vector<std::string>& more) {
-    std::vector<std::string> arguments = {"train", Path("job.textproto"),
-                                          "--run-dir=" + Path("run")};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return Gradsieve(arguments);
   }
 
   // "server" or "worker"; keeps its output in said_.
@@ -152,7 +136,7 @@ TEST_F(TrainCheck, WhatIsWrongIsSaidOnceAndNothingIsLeft) {
 }
 
 TEST_F(TrainCheck, ABatchTooSmallForItsLayersIsFound) {
-  std::string job = kJob;
+  std::string job = kShortJob;
   const std::string model = "name: \"mlp\" mlp { hidden_units: 8 }";
   job.replace(
       job.find(model), model.size(),

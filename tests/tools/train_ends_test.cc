@@ -14,7 +14,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/data/encode_image_for_test.h"
-#include "tests/tools/command_runner.h"
+#include "tests/tools/train_test.h"
 
 namespace ps {
 namespace {
@@ -24,25 +24,8 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr char kJob[] = R"(
-  name: "short"
-  model { name: "mlp" mlp { hidden_units: 8 } }
-  data { name: "digits" digits { train_examples: 200 test_examples: 50 } }
-  training { batch_size: 8 epochs: 1 max_iterations: 5 }
-  cluster { num_workers: 2 num_servers: 1 }
-)";
-
-class TrainEnds : public CommandTest {
+class TrainEnds : public TrainTest {
  protected:
-  TrainEnds() { std::ofstream(Path("job.textproto")) << kJob; }
-
-  int Train(const std::vector<std::string>& more) {
-    std::vector<std::string> arguments = {"train", Path("job.textproto"),
-                                          "--run-dir=" + Path("run")};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return Gradsieve(arguments);
-  }
-
   // Says so in `output()` and starts nothing.
   void ExpectNotStarted(int exit_code, const std::vector<std::string>& more,
                         const std::string& message) {
