@@ -32,6 +32,7 @@
 #include "tools/interrupts.h"
 #include "tools/local_cluster.h"
 #include "tools/run_report.h"
+#include "tools/port_range.h"
 #include "worker/job_check.h"
 #include "worker/job_model.h"
 
@@ -133,13 +134,18 @@ absl::Status CheckAddress(const std::string& subject,
   return HttpServer::Start(options).status();
 }
 
-// Whether the processes could serve the page and metrics there now.
+// Whether the processes could serve the page and metrics there now. Servers
+// listen at sockets, or at free ports.
 absl::Status CheckAddresses(const Flags& flags, const ClusterConfig& cluster) {
+  const int processes = cluster.num_servers() + cluster.num_workers();
+  PS_RETURN_IF_ERROR(
+      CheckPortRanges({{"--page", flags.page},
+                       {"--metrics-listen", flags.metrics_listen, processes}}));
   if (!flags.page.empty()) {
     PS_RETURN_IF_ERROR(CheckAddress("the page", flags.page));
   }
   if (flags.metrics_listen.empty()) return absl::OkStatus();
-  for (int i = 0; i < cluster.num_servers() + cluster.num_workers(); ++i) {
+  for (int i = 0; i < processes; ++i) {
     PS_RETURN_IF_ERROR(
         CheckAddress("metrics", AddressOfNumber(flags.metrics_listen, i)));
   }

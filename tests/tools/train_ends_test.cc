@@ -56,6 +56,14 @@ TEST_F(TrainEnds, APageThatCannotBeServedIsNamedBeforeTheStart) {
   ExpectNotStarted(kExitUsage, {"--page=70000"}, "or a port alone");
 }
 
+TEST_F(TrainEnds, PortsForTwoProcessesAreNamedBeforeTheStart) {
+  ExpectNotStarted(
+      kExitUsage, {"--page=41003", "--metrics-listen=41001"},
+      "--page (port 41003) and --metrics-listen (ports 41001 to 41003) share ");
+  ExpectNotStarted(kExitUsage, {"--metrics-listen=65535"},
+                   "--metrics-listen is 65535, and 3 processes take a port ");
+}
+
 TEST_F(TrainEnds, ADeviceThatIsNotThereIsNamedBeforeTheStart) {
   const std::string device = "--set=machine.device=cuda:1023";
   ExpectNotStarted(kExitConfig, {device}, "machine.device is ");

@@ -16,10 +16,16 @@
 #include "common/job_fields.h"
 #include "common/program.h"
 #include "common/run_directory.h"
+#include "common/status_macros.h"
 #include "tools/command_failure.h"
 #include "tools/interrupts.h"
 #include "tools/launch/host_files.h"
+#include "tools/launch/hosts.h"
 #include "tools/launch/launch.h"
+#include "tools/launch/launch_record.h"
+#include "tools/launch/programs.h"
+#include "tools/launch/remote_process.h"
+#include "tools/port_range.h"
 #include "tools/run_report.h"
 
 namespace ps {
@@ -167,6 +173,28 @@ int Train(const LaunchedJob& job, const Flags& flags, Interrupts* interrupts) {
   return kExitDone;
 }
 
+// Whether each port of each host is for one process alone.
+absl::Status CheckPorts(const LaunchedJob& job, const Flags& flags) {
+  for (const LaunchHost& host : job.hosts) {
+    int servers = 0;
+    int processes = 0;
+    bool has_page = false;
+    for (const PlacedProcess& process : job.processes) {
+      if (&job.HostOf(process) != &host) continue;
+      ++processes;
+      if (process.is_server()) ++servers;
+      has_page |= !process.is_server() && process.number == 0;
+    }
+    PS_RETURN_IF_ERROR(
+        Annotate(CheckPortRanges(
+                     {{"--port", ListenAddress(host, job.record.port), servers},
+                      {"--page", flags.page, has_page ? 1 : 0},
+                      {"--metrics-listen", flags.metrics_listen, processes}}),
+                 host.name));
+  }
+  return absl::OkStatus();
+}
+
 int Run(const Flags& flags) {
   if (flags.resume && std::filesystem::exists(flags.job + "/summary.json")) {
     return Fail(absl::FailedPreconditionError(
@@ -181,6 +209,8 @@ int Run(const Flags& flags) {
       flags.resume ? flags.job + "/job.textproto" : flags.job;
   absl::StatusOr<LaunchedJob> job = PlaceJob(path, flags.overrides, *record);
   if (!job.ok()) return Fail(job.status(), kExitConfig);
+  const absl::Status ports = CheckPorts(*job, flags);
+  if (!ports.ok()) return Fail(ports, kExitUsage);
   const auto interrupts = Interrupts::Create();
   if (!interrupts.ok()) return Fail(interrupts.status(), kExitFailed);
   const absl::Status ready = CheckHosts(*job, flags.source, interrupts->get());

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "common/config.h"
@@ -26,6 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
@@ -155,6 +157,23 @@ TEST_F(HostFiles, ProcessesGetWhatDiffersBetweenHosts) {
     EXPECT_THAT(word, Not(StartsWith("--set=checkpoint.directory")));
     EXPECT_THAT(word, Not(StartsWith("--set=security.directory")));
   }
+}
+
+TEST_F(HostFiles, EachProcessOfAHostServesMetricsAtAPortOfItsOwn) {
+  job_.metrics_listen = "0.0.0.0:9090";
+  std::vector<std::string> listen;
+  for (const PlacedProcess& process : job_.processes) {
+    for (const std::string& word : ProcessArguments(job_, process)) {
+      if (!absl::StartsWith(word, "--metrics-listen")) continue;
+      listen.push_back(absl::StrCat(process.name(), "@",
+                                    job_.HostOf(process).name, " ", word));
+    }
+  }
+  EXPECT_THAT(listen, ElementsAre("server-0@a --metrics-listen=0.0.0.0:9090",
+                                  "server-1@b --metrics-listen=0.0.0.0:9090",
+                                  "worker-0@a --metrics-listen=0.0.0.0:9091",
+                                  "worker-1@b --metrics-listen=0.0.0.0:9091",
+                                  "worker-2@b --metrics-listen=0.0.0.0:9092"));
 }
 
 TEST(RemoteRunFolder, IsNamedLikeTheRunDirectory) {

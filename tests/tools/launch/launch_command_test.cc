@@ -216,6 +216,8 @@ TEST_F(LaunchCommand, CommandLinesThatMakeNoSenseSaySo) {
   EXPECT_THAT(output(), HasSubstr("exclude each other"));
   EXPECT_EQ(Launch({}, "a:x"), 64);
   EXPECT_THAT(output(), HasSubstr("host \"a:x\""));
+  EXPECT_EQ(Launch({"--metrics-listen=9100", "--page=9101"}), 64);
+  EXPECT_THAT(output(), HasSubstr("share port 9101"));
   EXPECT_EQ(Launch({"--resume"}), 64);
   EXPECT_THAT(output(), HasSubstr("keeps its directory"));
   EXPECT_EQ(Launch({"--set=training.epochs=-1"}), 78);
