@@ -113,6 +113,8 @@ int MachineCores() {
       1, static_cast<int>(std::min<double>(in_mask, OwnLimits().cores)));
 }
 
+int CoresOfEach(int sharers) { return std::max(1, MachineCores() / sharers); }
+
 std::string CoresId() {
   std::string id = absl::StrCat(BootId(), " ");
   cpu_set_t mask;

@@ -19,6 +19,9 @@ int64_t MachineMemoryBytes();
 // down. Thread-safe.
 int MachineCores();
 
+// How many of MachineCores() each of `sharers` processes uses, at least 1.
+int CoresOfEach(int sharers);
+
 // Equal for two processes that share these processors: both run under one
 // system (its boot), with the same affinity mask, and under the same limit of
 // control groups, if there is one. Two containers that each have a limit of
@@ -32,9 +35,9 @@ struct ControlGroupLimits {
   std::string cores_group;
 };
 
-// The least memory.max and cpu.max of the control group and those above it, if
-// `membership` is the text of /proc/self/cgroup and `root` the folder of the
-// second version's hierarchy.
+// The least limits of the control groups of this process and those above them,
+// if `membership` is the text of /proc/self/cgroup and `root` the folder of the
+// hierarchy, or of the hierarchies of the first version.
 ControlGroupLimits ReadControlGroupLimits(absl::string_view membership,
                                           const std::string& root);
 

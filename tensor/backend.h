@@ -52,9 +52,10 @@ class Backend {
   // kResourceExhausted.
   virtual absl::StatusOr<Tensor> Allocate(const Shape& shape) = 0;
 
-  // Has operations use this many threads of the host, at least 1; a device's
-  // results do not depend on it, and those of the CPU's layers do. Nothing may
-  // have been planned.
+  // Whether operations compute with threads of the host; UseThreads then sets
+  // their number, at least 1, on which the results depend. Nothing may have
+  // been planned.
+  virtual bool uses_threads() const { return false; }
   virtual void UseThreads(int) {}
 
   // `host` holds tensor->size() elements. The copy is complete when the call

@@ -261,7 +261,7 @@ absl::Status LocalCluster::StartServers() {
     // Written down, because a run that is resumed elsewhere would give other
     // bits with another number.
     config_.mutable_machine()->set_worker_threads(
-        std::max(1, MachineCores() / config_.cluster().num_workers()));
+        CoresOfEach(config_.cluster().num_workers()));
   }
   config_.mutable_machine()->set_workers_on_machine(
       config_.cluster().num_workers());

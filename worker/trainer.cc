@@ -241,16 +241,18 @@ absl::Status Trainer::StartExchange() {
 }
 
 absl::Status Trainer::ShareCores() {
-  if (config().machine().worker_threads() > 0) return absl::OkStatus();
+  if (config().machine().worker_threads() > 0 || !backend_->uses_threads()) {
+    return absl::OkStatus();
+  }
   PS_ASSIGN_OR_RETURN(const int sharers,
                       link_.client->WorkersOnTheseCores(
                           /*await_all=*/!link_.client->JoinsAt().has_value()));
-  const int cores = MachineCores();
-  const int threads = std::max(1, cores / sharers);
+  const int threads = CoresOfEach(sharers);
   backend_->UseThreads(threads);
   LOG(INFO) << "worker " << options_.worker_rank << " uses "
             << Counted(threads, "thread") << ": " << Counted(sharers, "worker")
-            << " on " << Counted(cores, "core") << " (machine.worker_threads)";
+            << " on " << Counted(MachineCores(), "core")
+            << " (machine.worker_threads)";
   return absl::OkStatus();
 }
 

@@ -18,6 +18,7 @@ class CpuBackend final : public CpuCompressorBackend {
         nn_(std::move(nn)),
         sequences_(NewCpuSequenceKernels(num_threads)) {}
 
+  bool uses_threads() const override { return true; }
   void UseThreads(int num_threads) override {
     nn_->UseThreads(num_threads);
     sequences_->UseThreads(num_threads);

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "common/file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -13,6 +15,7 @@
 #include "tensor/cuda/cuda_info.h"
 #include "tests/cluster/in_process_cluster.h"
 #include "tests/cluster/test_process.h"
+#include "tests/common/log_messages.h"
 #ifdef PS_HAVE_CUDA
 #include "tests/tensor/cuda/emulated_device.h"
 #endif
@@ -87,6 +90,25 @@ double Distance(const std::vector<float>& a, const std::vector<float>& b) {
 TEST_F(EmulatedCuda, ADenseJobTrainsAsOnTheCpu) {
   const JobConfig job = CudaJob();
   EXPECT_LT(Distance(WeightsOf(job), WeightsOnCpu(job)), 1e-5);
+}
+
+// A device's worker need not know who shares the host's cores, for which it
+// would wait until all workers have come.
+TEST_F(EmulatedCuda, OnlyWorkersOnTheCpuShareItsCores) {
+  JobConfig job = CudaJob();
+  job.mutable_machine()->set_worker_threads(0);
+  for (const std::string device : {"cuda", "cpu"}) {
+    SCOPED_TRACE(device);
+    job.mutable_machine()->set_device(device);
+    const LogMessages logged;
+    WeightsOf(job);
+    EXPECT_EQ(absl::c_count_if(logged.all(),
+                               [](const std::string& message) {
+                                 return absl::StrContains(
+                                     message, "(machine.worker_threads)");
+                               }),
+              device == "cpu" ? 2 : 0);
+  }
 }
 
 // Delta mode: the workers' own rules run on the device.

@@ -114,7 +114,7 @@ absl::StatusOr<double> Adviser::MeasureContention(const NetworkSetting& setting,
   MachineConfig& machine = *one.config.mutable_machine();
   if (machine.worker_threads() == 0) {
     // Alone, it would get more threads than beside the others.
-    machine.set_worker_threads(std::max(1, MachineCores() / all));
+    machine.set_worker_threads(CoresOfEach(all));
   }
   PS_ASSIGN_OR_RETURN(const LocalMeasures alone, Measure(one, 1));
   return std::clamp(shared.compute / alone.compute, 1.0,
