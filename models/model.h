@@ -42,8 +42,8 @@ using GradientReady = std::function<absl::Status(const BatchResult& forward,
 // Not thread-safe. Accepts any batch size. Each new size is planned, separately
 // for training and for evaluation, and the most recently used plans are kept.
 // A batch that continues takes up the state of recurrent layers after the
-// latest batch, if that had as many rows; training and evaluation have their
-// own.
+// latest batch if that had as many rows, and begins with zeros otherwise;
+// training and evaluation have their own state.
 class Model {
  public:
   virtual ~Model() = default;

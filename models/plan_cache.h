@@ -43,6 +43,10 @@ class PlanCache {
     return nullptr;
   }
 
+  void Drop(const PlanKey& key) {
+    plans_.remove_if([&key](const auto& plan) { return plan.first == key; });
+  }
+
   // To be called before making a plan with this key: drops the least recently
   // used plan of its kind if there are too many.
   void MakeRoom(const PlanKey& key) {

@@ -263,6 +263,11 @@ class SequentialModel final : public Model {
                          latest->first.batch_size == key.batch_size &&
                          latest->first.steps != steps;
     if (carries) PS_RETURN_IF_ERROR(latest->second->SaveState(&state));
+    // Its state would be that of an earlier batch.
+    if (batch.continues && latest != nullptr &&
+        latest->first.batch_size != key.batch_size) {
+      plans_.Drop(key);
+    }
     NetworkPlan* plan = plans_.Find(key);
     if (plan == nullptr) {
       plans_.MakeRoom(key);

@@ -261,6 +261,22 @@ TEST_P(CarriedState, GoesOnInABatchOfAnotherLength) {
   }
 }
 
+TEST_P(CarriedState, ABatchWithOtherRowsBeginsWithoutState) {
+  ModelFixture model(GetParam(), TextShape(4));
+  const auto loss = [&model](const Batch& batch) {
+    const auto result = model.model().Evaluate(batch, model.weights());
+    EXPECT_TRUE(result.ok()) << result.status();
+    return result.ok() ? result->loss : 0;
+  };
+  Batch batch = model.RandomBatch(3, 1);
+  const double fresh = loss(batch);
+  // A batch of one row comes between.
+  loss(model.RandomBatch(1, 2));
+  batch.continues = true;
+  EXPECT_EQ(loss(batch), fresh);
+  EXPECT_NE(loss(batch), fresh);
+}
+
 TEST_P(CarriedState, EvaluationBetweenTwoBatchesChangesNothing) {
   ModelFixture plain(GetParam(), TextShape(10));
   ModelFixture evaluated(GetParam(), TextShape(10));
