@@ -10,9 +10,11 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/config_check.h"
@@ -96,7 +98,18 @@ bool IsJobName(absl::string_view name) {
 // What a field is, of which `value` is not a value.
 std::string KindOf(const FieldDescriptor& field, absl::string_view value) {
   if (field.enum_type() == nullptr) {
-    return absl::StrCat("of type ", field.cpp_type_name());
+    std::string kind = absl::StrCat("of type ", field.cpp_type_name());
+    // A decimal comma, or a percentage.
+    std::string number = absl::StrReplaceAll(value, {{",", "."}});
+    const bool percent = absl::EndsWith(number, "%");
+    if (percent) number.pop_back();
+    double meant = 0;
+    if (field.cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE &&
+        absl::SimpleAtod(number, &meant)) {
+      absl::StrAppend(&kind, "; did you mean ", percent ? meant / 100 : meant,
+                      "?");
+    }
+    return kind;
   }
   std::vector<std::string> names;
   for (int i = 0; i < field.enum_type()->value_count(); ++i) {

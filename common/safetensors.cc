@@ -146,9 +146,9 @@ absl::Status SortAndCheckCover(uint64_t data_bytes,
     covered = entry.end;
   }
   if (covered != data_bytes) {
-    return absl::DataLossError(absl::StrCat("the header describes ", covered,
-                                            " bytes of data, the file holds ",
-                                            data_bytes));
+    return absl::DataLossError(absl::StrCat(
+        "the header describes ", covered, " bytes of data, the file holds ",
+        data_bytes, covered > data_bytes ? "; the file is cut off" : ""));
   }
   return absl::OkStatus();
 }

@@ -55,7 +55,8 @@ absl::Status AppendFile(const CifarFormat& format, const std::string& path,
   if (absl::IsNotFound(bytes.status())) {
     return absl::NotFoundError(
         absl::StrCat(bytes.status().message(), "; the binary version of ",
-                     format.name, " is at ", format.address));
+                     format.name, " is at ", format.address,
+                     ", and image_folder reads JPEG and PNG files"));
   }
   if (!bytes.ok()) return bytes.status();
   return Annotate(AppendCifarRecords(*bytes, format.label_bytes, images), path);

@@ -189,7 +189,8 @@ void CheckPath(const JobConfig& config, ConfigProblems* problems) {
   const std::string& path = config.model().initial_weights();
   if (!path.empty() && !absl::EndsWith(path, ".safetensors")) {
     problems->Add("model.initial_weights", absl::StrCat("\"", path, "\""),
-                  "must be a .safetensors file, or empty");
+                  "must be a .safetensors file, as PyTorch's users write with "
+                  "safetensors.torch.save_file, or empty");
   }
   if (path.empty() && config.model().ignore_size() > 0) {
     problems->Add("model.ignore",

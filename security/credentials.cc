@@ -137,6 +137,12 @@ absl::StatusOr<std::shared_ptr<const Credentials>> Credentials::Create(
         ". `gradsieve certs JOB --output=DIR` makes those that are missing in "
         "DIR"));
   }
+  if (absl::IsFailedPrecondition(files)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        files.message(),
+        ". All processes need files that the same `gradsieve certs JOB "
+        "--output=DIR` has made"));
+  }
   PS_RETURN_IF_ERROR(files);
   made->certificates_ =
       std::make_shared<grpc::experimental::FileWatcherCertificateProvider>(

@@ -91,6 +91,15 @@ absl::StatusOr<bool> WriteJobCertificates(const JobConfig& config,
   KeyAndCertificate own;
   PS_ASSIGN_OR_RETURN(own.key, ReadKeyIfThere(KeyPath(directory, kAuthority)));
   const bool is_new = own.key.empty();
+  const std::string authority_path = CertificatePath(directory, kAuthority);
+  // A new authority would make the certificates of other machines useless.
+  if (is_new && std::filesystem::exists(authority_path, ignored)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        authority_path, " is there, and its key, ",
+        KeyPath(directory, kAuthority),
+        ", is not; bring the key back, or make all certificates anew in "
+        "another folder"));
+  }
   if (is_new) {
     PS_ASSIGN_OR_RETURN(
         const CertificateAuthority made,
@@ -99,8 +108,7 @@ absl::StatusOr<bool> WriteJobCertificates(const JobConfig& config,
     own = made.own();
     PS_RETURN_IF_ERROR(WriteBoth(directory, kAuthority, own));
   } else {
-    PS_ASSIGN_OR_RETURN(own.certificate,
-                        ReadFile(CertificatePath(directory, kAuthority)));
+    PS_ASSIGN_OR_RETURN(own.certificate, ReadFile(authority_path));
   }
   const CertificateAuthority authority(own);
   const auto issue = [&](Role role, int number) -> absl::Status {

@@ -197,6 +197,12 @@ void ServerSession::CheckTimeouts(absl::Time now) {
           "): it runs, and its certificate is not of the authority in this "
           "process's security.directory, or is not valid today. Give all "
           "processes files that the same `gradsieve certs` has made");
+    } else if (absl::StrContains(error, "wrong version number")) {
+      why = absl::StrCat(" (", error,
+                         "): what listens there does not speak TLS; it is "
+                         "another program, or a server with security.mode "
+                         "INSECURE. Is ",
+                         field, " the server's address?");
     } else {
       why = absl::StrCat(" (", error,
                          reached_

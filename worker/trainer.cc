@@ -351,7 +351,12 @@ absl::Status Trainer::AgreeToEnd(int64_t number) {
 absl::StatusOr<Batch*> Trainer::ReadBatch(int64_t iteration) {
   const TraceSpan span(trace_->recorder(), TraceRecorder::Row::kTrainer,
                        "read batch");
-  return feed_->At(iteration);
+  absl::StatusOr<Batch*> batch = feed_->At(iteration);
+  if (!absl::IsDataLoss(batch.status())) return batch;
+  return absl::DataLossError(absl::StrCat(
+      batch.status().message(),
+      " (`gradsieve train JOB --check=all` finds all such "
+      "examples, and data.on_bad_example: SKIP passes over them)"));
 }
 
 absl::Status Trainer::UploadNext() {
@@ -582,7 +587,7 @@ absl::Status CheckRank(const JobConfig& config, int worker_rank) {
     return absl::InvalidArgumentError(absl::StrCat(
         "cluster.servers has ", Counted(cluster.servers_size(), "address"),
         "; a worker needs one for each server, and cluster.num_servers is ",
-        cluster.num_servers()));
+        cluster.num_servers(), " (--set cluster.servers=HOST:PORT,...)"));
   }
   return absl::OkStatus();
 }

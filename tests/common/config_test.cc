@@ -376,6 +376,8 @@ TEST(ApplyOverrideTest, ErrorsSayWhatWouldBeRight) {
       {"compressor.ratio=half",
        "\"half\" is not a value of compressor.ratio, "
        "which is of type double"},
+      {"compressor.ratio=1%", "of type double; did you mean 0.01?"},
+      {"optimizer.learning_rate=0,5", "of type double; did you mean 0.5?"},
       {"compressor.ratio=0.5, name: \"topk\"", "is not a value of compressor"},
       {"training.non_finite=STOP", "which is one of SKIP, FAIL"},
       {"training.batch_size=99999999999",

@@ -324,8 +324,9 @@ TEST(InitialWeights, ThePathIsCheckedWithTheConfig) {
   EXPECT_THAT(problems(""), IsEmpty());
   EXPECT_THAT(problems("runs/first/weights.safetensors"), IsEmpty());
   EXPECT_THAT(problems("weights.pt"),
-              ElementsAre("model.initial_weights is \"weights.pt\"; must be a "
-                          ".safetensors file, or empty"));
+              ElementsAre(AllOf(HasSubstr("\"weights.pt\"; must be a "
+                                          ".safetensors file"),
+                                HasSubstr("safetensors.torch.save_file"))));
 }
 
 }  // namespace

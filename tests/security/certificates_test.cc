@@ -117,6 +117,17 @@ TEST_F(Certificates, OpensslReadsTheFilesOfAJob) {
                             HasSubstr("prime256v1"), HasSubstr("CA:FALSE")));
 }
 
+TEST_F(Certificates, AnAuthorityWithoutItsKeyIsNotReplaced) {
+  ASSERT_TRUE(WriteJobCertificates(Job(), folder_, Now()).ok());
+  std::filesystem::remove(folder_ + "/ca.key");
+  const auto certificate = ReadFile(folder_ + "/worker-0.pem");
+  const absl::Status again =
+      WriteJobCertificates(Job(), folder_, Now()).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(again)) << again;
+  ExpectSays(again, "/ca.key, is not; bring the key back");
+  EXPECT_EQ(ReadFile(folder_ + "/worker-0.pem"), certificate);
+}
+
 TEST_F(Certificates, RenewedOnesKeepTheirKeysAndTheAuthority) {
   const auto first = WriteJobCertificates(Job(), folder_, Now());
   ASSERT_TRUE(first.ok()) << first.status();
