@@ -255,8 +255,9 @@ TEST_F(Documents, LinksLeadSomewhere) {
 }
 
 // It makes the mistakes and compares.
-TEST_F(Documents, MistakesSaysWhatTheProgramsSay) {
-  std::string command = ProgramPath("docs/make_mistakes") + " --check";
+TEST_F(Documents, MistakesAreAnsweredAsWrittenDown) {
+  std::string command =
+      ProgramPath("tests/documents/make_mistakes") + " --check";
   for (const char* program :
        {"tools/gradsieve", "server/server", "worker/worker"}) {
     absl::StrAppend(&command, " --", fs::path(program).filename().string(), "=",
