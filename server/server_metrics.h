@@ -24,7 +24,7 @@ class Registry;
 
 namespace ps {
 
-// Counts what happens; docs/metrics.md lists the names. Thread-safe.
+// Counts what happens, under names whose meaning each scrape has. Thread-safe.
 class ServerMetrics {
  public:
   ServerMetrics(const JobConfig& config, int index);

@@ -9,7 +9,7 @@
 namespace ps {
 
 // The path with which to start the running program again. In a bundle
-// (docs/bundle.md) that is its launcher.
+// (docs/several_hosts.md) that is its launcher.
 absl::StatusOr<std::string> OwnProgram();
 
 // The path of another program, "server" or "worker". A build puts each program

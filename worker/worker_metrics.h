@@ -26,7 +26,8 @@ namespace ps {
 
 class ReadMetrics;
 
-// docs/metrics.md lists the names. Thread-safe.
+// Counts what happens in a worker, under names whose meaning each scrape has.
+// Thread-safe.
 class WorkerMetrics final : public TrainingObserver {
  public:
   explicit WorkerMetrics(int rank);

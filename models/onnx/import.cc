@@ -375,7 +375,7 @@ void AddNotes(const Walk& walk, bool by_pytorch,
     network->notes.push_back(absl::StrCat(
         "PyTorch's exporter ", absl::StrJoin(missing, " and "),
         " in eval(), and the file does not say where: add the layers that you "
-        "want to train with (docs/onnx.md)."));
+        "want to train with (docs/weights.md)."));
   }
 }
 

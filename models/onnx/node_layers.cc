@@ -190,7 +190,7 @@ absl::Status NodeLayers::Read(const onnx::NodeProto& node, ImportedValue* value,
   const bool own_domain = !node.domain().empty() && node.domain() != "ai.onnx";
   if (node.output_size() == 0 || own_domain) {
     return Unimplemented(
-        "a network of model.layers has no such operator (docs/onnx.md)");
+        "a network of model.layers has no such operator (docs/weights.md)");
   }
   // Where a reader looks for the value; layers have one input that changes.
   const int input = op == "Gather" ? 1 : 0;
@@ -235,7 +235,7 @@ absl::Status NodeLayers::Read(const onnx::NodeProto& node, ImportedValue* value,
     return absl::OkStatus();
   }
   return Unimplemented(
-      "a network of model.layers has no such operator (docs/onnx.md)");
+      "a network of model.layers has no such operator (docs/weights.md)");
 }
 
 const onnx::NodeProto* NodeLayers::OnlyReader(const std::string& value) const {

@@ -1,4 +1,4 @@
-// docs/exit_codes.md against the programs, the manifests and the units.
+// docs/operations.md against the programs, the manifests and the units.
 #include "common/exit_codes.h"
 
 #include <map>
@@ -34,7 +34,7 @@ std::string Text(const std::string& path) {
 std::map<int, std::string> Table() {
   std::map<int, std::string> rows;
   for (const absl::string_view line :
-       absl::StrSplit(Text("docs/exit_codes.md"), '\n')) {
+       absl::StrSplit(Text("docs/operations.md"), '\n')) {
     const std::vector<std::string> cells = absl::StrSplit(line, '|');
     int code = 0;
     if (cells.size() == 5 && absl::SimpleAtoi(cells[1], &code)) {

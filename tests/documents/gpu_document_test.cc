@@ -1,4 +1,4 @@
-// docs/gpu.md shows what benchmarks/predicted_step prints.
+// docs/gpu_results.md shows what benchmarks/predicted_step prints.
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -15,7 +15,7 @@ TEST(GpuDocument, ShowsThePredictedSteps) {
   TestProcess process({ProgramPath("benchmarks/predicted_step")},
                       NewTestDirectory() + "/output");
   ASSERT_EQ(process.WaitForExit(absl::Seconds(60)), 0) << process.Output();
-  std::ifstream in(ProgramPath("docs/gpu.md"));
+  std::ifstream in(ProgramPath("docs/gpu_results.md"));
   ASSERT_TRUE(in);
   std::ostringstream document;
   document << in.rdbuf();

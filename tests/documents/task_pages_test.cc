@@ -10,6 +10,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
@@ -120,7 +121,7 @@ TEST_F(TaskPages, PhotographsAreSplitTrainedAndPredicted) {
   Write("holiday/beach.png",
         EncodePng(std::vector<uint8_t>(3 * 24 * 16, 99), options));
   const std::string output =
-      RunCommands(Section("own_data.md", "Photographs"), 3);
+      RunCommands(Section("own_data.md", "Photographs"), 2);
   EXPECT_THAT(output, AllOf(HasSubstr("36 training examples, 4 test examples"),
                             HasSubstr("holiday/beach.png,")));
   EXPECT_EQ(ReadFile(directory_ / "runs/photos/classes.txt").value_or(""),
@@ -206,15 +207,11 @@ TEST_F(TaskPages, RecordingsGetTheirListsAndAreTrained) {
                     HasSubstr("character error rate")));
 }
 
-TEST_F(TaskPages, ChoosingsCommandsRun) {
-  EXPECT_THAT(RunCommands(Page("choosing.md"), 3),
+TEST_F(TaskPages, SlowNetworksCommandsRun) {
+  EXPECT_THAT(RunCommands(Page("slow_networks.md"), 7),
               AllOf(HasSubstr("bottleneck"), HasSubstr("8 workers, 2 servers"),
-                    HasSubstr("sidco_e+int8_block")));
-}
-
-TEST_F(TaskPages, TuningsCommandsRun) {
-  EXPECT_THAT(RunCommands(Page("tuning.md"), 5),
-              AllOf(HasSubstr("\nserver_sum "), HasSubstr("runs/threads_2")));
+                    HasSubstr("sidco_e+int8_block"), HasSubstr("\nserver_sum "),
+                    HasSubstr("runs/threads_2")));
   EXPECT_TRUE(fs::exists(directory_ / "runs/traced/trace.json"));
 }
 
@@ -225,7 +222,8 @@ TEST_F(TaskPages, TroubleshootingsCommandsRun) {
                     HasSubstr("runs/none"), HasSubstr("MiB of memory")));
 }
 
-// What lies between "..." of a quoted message is in one of the programs.
+// What lies between "..." of a quoted message is in one of the programs; what
+// follows a command is in the file that make_mistakes has written.
 TEST(TroubleshootingDocument, QuotesTheProgramsMessages) {
   std::string programs;
   for (const char* program :
@@ -233,9 +231,19 @@ TEST(TroubleshootingDocument, QuotesTheProgramsMessages) {
     programs += ReadFile(ProgramPath(program)).value_or("");
   }
   ASSERT_GT(programs.size(), 1u << 20);
+  const std::string mistakes =
+      ReadFile(ProgramPath("tests/documents/mistakes.md")).value_or("");
   int quoted = 0;
+  int examples = 0;
   for (const std::string& block : Blocks(Page("troubleshooting.md"))) {
     if (IsCommand(block) || absl::StartsWith(block, " ")) continue;
+    if (absl::StartsWith(block, "$ ")) {
+      ++examples;
+      const std::string lines = absl::StrReplaceAll(
+          absl::StripSuffix(block, "\n"), {{"\n", "\n    "}});
+      EXPECT_TRUE(absl::StrContains(mistakes, lines)) << block;
+      continue;
+    }
     ++quoted;
     for (absl::string_view piece :
          absl::StrSplit(absl::StripSuffix(block, "\n"), "...")) {
@@ -246,6 +254,7 @@ TEST(TroubleshootingDocument, QuotesTheProgramsMessages) {
     }
   }
   EXPECT_GE(quoted, 20);
+  EXPECT_GE(examples, 10);
 }
 
 }  // namespace

@@ -325,7 +325,7 @@ void Run::Ended(Process* process) {
   place->operations += process->ops;
   place->process = nullptr;
   CheckDone(/*at_end=*/false);
-  // docs/exit_codes.md; killed processes have none.
+  // docs/operations.md; killed processes have none.
   static const std::set<int> again = {-1, kExitUnreachable, 130, 137, 143};
   if (again.count(process->exit_code) == 0) {
     place->ended_with = process->exit_code;

@@ -37,7 +37,7 @@ TEST(FailedProcesses, TheOneThatOthersReportFailedFirst) {
   EXPECT_EQ(failed.Named(), "");
 }
 
-// docs/exit_codes.md; gradsieve train and launch take theirs from this.
+// docs/operations.md; gradsieve train and launch take theirs from this.
 TEST(FailedProcesses, TheLauncherEndsAsTheFirstOne) {
   const auto code = [](int exit_code, int signal) {
     FailedProcesses failed;

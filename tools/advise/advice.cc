@@ -123,7 +123,7 @@ std::string AdviceText(const Advice& advice) {
   if (job.compressor().name() != "none" && !job.has_worker_optimizer()) {
     absl::StrAppend(&text,
                     "and move `optimizer` to `worker_optimizer`: see \"Delta "
-                    "mode\" in docs/communication.md.\n");
+                    "mode\" in docs/consistency.md.\n");
   }
   return text;
 }

@@ -58,7 +58,7 @@ struct Exchange {
 struct ExchangeModelOptions {
   // Standard deviation of the logarithm of a connection's weight; 0: all equal.
   // With 0.4 the model is within 5 % of what `gradsieve bench network` measured
-  // for dense pushes of four jobs (docs/slow_networks.md).
+  // for dense pushes of four jobs (docs/results.md).
   double unevenness = 0.4;
   int draws = 8;  // At least 1.
 };

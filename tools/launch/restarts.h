@@ -12,7 +12,7 @@
 
 namespace ps {
 
-// Whether the process is to be started again (docs/exit_codes.md). `exit` is
+// Whether the process is to be started again (docs/operations.md). `exit` is
 // that of its ssh, whose own code 255 means that the host was lost.
 bool AsksForRestart(const ProcessExit& exit);
 

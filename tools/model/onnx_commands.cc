@@ -105,7 +105,8 @@ int RunModelExport(int argc, char** argv) {
   text.program = "gradsieve model export";
   text.description =
       "Writes a job's network with the weights of a run as an ONNX file, which "
-      "computes what the network does in inference (docs/onnx.md). Reads the "
+      "computes what the network does in inference (docs/weights.md). Reads "
+      "the "
       "job's data, on which the network depends.";
   text.examples = {
       {"gradsieve model export runs/lenet --output=lenet.onnx",
@@ -134,7 +135,7 @@ int RunModelImport(int argc, char** argv) {
   CommandText text;
   text.program = "gradsieve model import";
   text.description =
-      "Reads a network from an ONNX file (docs/onnx.md), and writes "
+      "Reads a network from an ONNX file (docs/weights.md), and writes "
       "model.textproto, which is the part of a job that describes it, and "
       "weights.safetensors, from which training starts.";
   text.examples = {

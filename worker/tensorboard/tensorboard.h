@@ -26,7 +26,7 @@ struct TensorBoardOptions {
   Backend* backend = nullptr;   // Not owned; must outlive this object.
 };
 
-// docs/watching.md lists the tags. Not thread-safe.
+// docs/operations.md lists the tags. Not thread-safe.
 class TensorBoard {
  public:
   // Errors: those of EventFile::Create.

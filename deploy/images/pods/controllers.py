@@ -6,7 +6,7 @@ import time
 
 from manifests import Failure
 
-# Exit codes, as docs/exit_codes.md has them.
+# Exit codes, as docs/operations.md has them.
 DONE, LOST, KILLED, ASKED = 0, 75, 137, 143
 # The longest pause before a container is started again, as the kubelet's.
 LONGEST_PAUSE = 300

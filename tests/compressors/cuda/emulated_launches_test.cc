@@ -1,5 +1,5 @@
 // How often selectors launch a kernel and wait for it, as counted by an
-// emulated device; docs/architecture.md has a table of the counts.
+// emulated device; docs/gpu_results.md has a table of the counts.
 
 #ifdef PS_HAVE_CUDA
 
@@ -67,9 +67,9 @@ Counts CountsOf(const std::string& config, int num_parts = 1) {
                   backend.get());
 }
 
-// As docs/architecture.md says.
+// As docs/gpu_results.md says.
 TEST(EmulatedLaunchesTest, SelectorsLaunchOnceAndWaitOnce) {
-  // Packing adds 6 launches, as docs/compressors.md says, and SIDCo's selection
+  // Packing adds 6 launches, as docs/gpu_results.md says, and SIDCo's selection
   // is packed without a wait before.
   const Counts sidco = CountsOf("name: 'sidco_e'");
   EXPECT_EQ(sidco.launches, 1 + 6);
@@ -88,7 +88,7 @@ TEST(EmulatedLaunchesTest, SelectorsLaunchOnceAndWaitOnce) {
   }
 }
 
-// As docs/compressors.md says.
+// As docs/gpu_results.md says.
 TEST(EmulatedLaunchesTest, CodesLaunchAsMuchAsTheyNeed) {
   const Counts plain = CountsOf("name: 'topk'");
   const struct {
@@ -145,7 +145,7 @@ TEST(EmulatedLaunchesTest, EveryCodeTakesOneWaitForAnyNumberOfParts) {
   }
 }
 
-// As docs/gpu.md says.
+// As docs/gpu_results.md says.
 TEST(EmulatedLaunchesTest, PackingTakesFewCalls) {
   const Counts counts = CountsOf("name: 'sidco_e'", 63);
   EXPECT_EQ(counts.launches, 7);

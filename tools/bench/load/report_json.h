@@ -1,4 +1,4 @@
-// The results of `gradsieve bench load`, for programs. docs/benchmarks.md lists
+// The results of `gradsieve bench load`, for programs. docs/results.md lists
 // the fields.
 #ifndef TOOLS_BENCH_LOAD_REPORT_JSON_H_
 #define TOOLS_BENCH_LOAD_REPORT_JSON_H_
