@@ -147,6 +147,7 @@ TEST(MetricsTest, WorkerZeroTellsOfTheJob) {
                               "0.875\n")));
 }
 
+// docs/site/build makes a reference of these lines.
 TEST(MetricsTest, EachSaysWhatItMeansInASentence) {
   ServerMetrics server(JobConfig(), 0);
   server.CallEnded("Push", absl::StatusCode::kOk);
