@@ -220,10 +220,14 @@ TEST(StagedWorkers, AStepEndsWhenAnotherWorkerIsLost) {
       for (int64_t i = 0; i < lost_at; ++i) workers.Step(i, weights);
       const std::vector<absl::Status> results =
           workers.Step(lost_at, weights, without);
+      int num_aborted = 0;
       for (int rank = 0; rank < 3; ++rank) {
-        if (rank == without) continue;
+        // One that had all that it needed may have been faster.
+        if (rank == without || results[rank].ok()) continue;
         EXPECT_EQ(results[rank], absl::AbortedError("worker is lost"));
+        ++num_aborted;
       }
+      EXPECT_GT(num_aborted, 0);
     }
   }
 }
