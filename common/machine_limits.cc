@@ -18,8 +18,9 @@
 namespace ps {
 namespace {
 
-// Of one group, in the second version of control groups or the first. Without a
-// limit, the files of the second have the word "max", which is no number.
+// Takes the memory limit of one group, in the second version of control groups
+// or the first. Without a limit, the files of the second version have the word
+// "max", which is no number.
 void TakeMemoryLimit(const std::string& group, bool second,
                      ControlGroupLimits* least) {
   std::ifstream memory(group +
@@ -31,8 +32,9 @@ void TakeMemoryLimit(const std::string& group, bool second,
   }
 }
 
-// The group may use `quota` microseconds of processor time in each `period`,
-// which is in microseconds, too. The first version has a quota of -1 for none.
+// Takes the limit of cores. The group may use `quota` microseconds of processor
+// time in each `period`, which is in microseconds, too. The first version has a
+// quota of -1 for none.
 void TakeCoresLimit(const std::string& group, bool second,
                     ControlGroupLimits* least) {
   std::ifstream cpu(group + (second ? "/cpu.max" : "/cpu.cfs_quota_us"));

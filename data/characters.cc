@@ -21,7 +21,8 @@
 namespace ps {
 namespace {
 
-// Of the text, for evaluations, if data.validation_fraction does not say.
+// The fraction of the text that evaluations use if data.validation_fraction
+// does not say it.
 constexpr double kValidationFraction = 0.1;
 
 // The concatenation of all .txt files of the folder. *note says which files are

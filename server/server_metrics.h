@@ -24,7 +24,7 @@ class Registry;
 
 namespace ps {
 
-// Counts what happens, under names whose meaning each scrape has. Thread-safe.
+// Counts what happens. Each scrape explains the names. Thread-safe.
 class ServerMetrics {
  public:
   ServerMetrics(const JobConfig& config, int index);

@@ -31,8 +31,8 @@
 #include "tools/find_program.h"
 #include "tools/interrupts.h"
 #include "tools/local_cluster.h"
-#include "tools/run_report.h"
 #include "tools/port_range.h"
+#include "tools/run_report.h"
 #include "worker/job_check.h"
 #include "worker/job_model.h"
 

@@ -143,7 +143,7 @@ class GradientPipeline {
   void AskForPositions(int bucket);
   absl::Status TakePositions(const SliceAnswer& answer);
   absl::StatusOr<CompressedBucket> Compress(int bucket);
-  // Of the elements of all buckets.
+  // The norm over the elements of all buckets.
   absl::StatusOr<double> NormOf(const Tensor& gradient) const;
   // Makes an element of each bucket's gradient a NaN.
   absl::Status SpoilEveryBucket();

@@ -23,11 +23,11 @@ struct JoinClusterOptions {
   std::string name;
   std::string data_text;                  // As in ParameterClientOptions.
   std::vector<ParameterInfo> parameters;  // Those of the flat vector.
-  std::vector<double> rates;              // Theirs, if servers apply them.
-  std::vector<Bucket> buckets;            // Each ends where a parameter ends.
-  std::vector<int64_t> averaged;          // AveragedBuckets.
-  int64_t num_pushes = 0;                 // In the whole job.
-  bool was_done = false;                  // As in ParameterClientOptions.
+  std::vector<double> rates;      // The parameters', if servers apply them.
+  std::vector<Bucket> buckets;    // Each ends where a parameter ends.
+  std::vector<int64_t> averaged;  // AveragedBuckets.
+  int64_t num_pushes = 0;         // In the whole job.
+  bool was_done = false;          // As in ParameterClientOptions.
 };
 
 struct ClusterLink {

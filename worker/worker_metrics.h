@@ -26,7 +26,7 @@ namespace ps {
 
 class ReadMetrics;
 
-// Counts what happens in a worker, under names whose meaning each scrape has.
+// Counts what happens in a worker. Each scrape explains the names.
 // Thread-safe.
 class WorkerMetrics final : public TrainingObserver {
  public:
