@@ -16,8 +16,8 @@ REQUIRE = {"GRADSIEVE_REQUIRE_DEVICE": "1"}
 SEPARATE = {"GRADSIEVE_CUDA_SEPARATE_ALLOCATIONS": "1"}
 # Whole models use the same kernels, and take too long under a sanitizer.
 NOT_SANITIZED = "tests/models/"
-# Parts of a program that may run at once.
-SHARDS = 4
+# A program is divided into parts of about this many cases, which run at once.
+CASES_OF_SHARD = 32
 
 
 def all_programs(root):
@@ -37,7 +37,7 @@ def all_programs(root):
 
 
 def programs_with_cases(run, step):
-    """The programs that have cases for a device."""
+    """The programs that have cases for a device, with the number of these."""
     def cases(program):
         log = run.log("list_" + program.replace("/", "."))
         code = commands.run(
@@ -52,7 +52,7 @@ def programs_with_cases(run, step):
     programs = all_programs(run.root)
     with concurrent.futures.ThreadPoolExecutor(run.jobs) as pool:
         counts = list(pool.map(cases, programs))
-    found = [p for p, count in zip(programs, counts) if count > 0]
+    found = {p: count for p, count in zip(programs, counts) if count > 0}
     if not found:
         step.fail("there is no test program with cases for a device; build "
                   "//tests/... or unpack the bundle again")
@@ -84,7 +84,7 @@ class Program:
                     self.fact["skipped"].append(name)
 
 
-def run_shard(run, program, shard, wrapper, environment):
+def run_shard(run, program, shard, shards, wrapper, environment):
     """Runs a part of a program. Returns (what failed or "", path of report)."""
     name = f"{wrapper[0]}." if wrapper else ""
     name += f"{program.replace('/', '.')}.{shard}"
@@ -97,7 +97,7 @@ def run_shard(run, program, shard, wrapper, environment):
             wrapper[1:] + [run.program(program), f"--gtest_filter={CASES}",
                            f"--gtest_output=json:{report}"],
             log, run.deadline,
-            dict(REQUIRE, GTEST_TOTAL_SHARDS=str(SHARDS),
+            dict(REQUIRE, GTEST_TOTAL_SHARDS=str(shards),
                  GTEST_SHARD_INDEX=str(shard), **environment))
     except commands.TimedOut:
         return f"{program}: not done when the time was over", report
@@ -109,12 +109,18 @@ def run_shard(run, program, shard, wrapper, environment):
 
 
 def run_programs(run, step, programs, wrapper=(), environment=None):
-    """Runs the programs in parallel and judges what they report."""
+    """Runs the programs in parallel and judges what they report.
+
+    `programs` has the number of each program's cases.
+    """
     prefix = f"{wrapper[0]} " if wrapper else ""
     with concurrent.futures.ThreadPoolExecutor(run.jobs) as pool:
-        shards = [(program, pool.submit(run_shard, run, program, shard,
-                                        list(wrapper), environment or {}))
-                  for program in programs for shard in range(SHARDS)]
+        shards = []
+        for program, cases in programs.items():
+            count = -(-cases // CASES_OF_SHARD)
+            shards += [(program, pool.submit(
+                run_shard, run, program, shard, count, list(wrapper),
+                environment or {})) for shard in range(count)]
         for name in programs:
             program = Program(name)
             problems = []
@@ -155,8 +161,9 @@ def tests(run, step):
 
 
 def sanitizer(run, step):
-    programs = [name for name in programs_with_cases(run, step)
-                if not name.startswith(NOT_SANITIZED)]
+    programs = {name: cases
+                for name, cases in programs_with_cases(run, step).items()
+                if not name.startswith(NOT_SANITIZED)}
     for tool in ("memcheck", "racecheck"):
         run_programs(run, step, programs,
                      [tool, "compute-sanitizer", "--tool", tool,

@@ -74,6 +74,10 @@ def main():
                         choices=["fp32", "tf32", "bf16"])
     parser.add_argument("--hidden", type=int, default=0, help="width of lstm_lm")
     parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--fastest", action="store_true",
+                        help="let a GPU try its libraries' algorithms, as "
+                        "PyTorch does here, instead of giving the same bits in "
+                        "every run (machine.deterministic)")
     parser.add_argument("--no-graphs", action="store_true",
                         help="without CUDA graphs on our side")
     parser.add_argument("--goal", type=float, help="how many times as fast as "
@@ -98,6 +102,8 @@ def main():
         "--threads", str(options.threads), "--steps", str(options.steps),
         "--device", options.device, "--precision", options.precision, "--json"]
     is_cuda = options.device.startswith("cuda")
+    if options.fastest:
+        our_command.append("--fastest")
     if options.no_graphs:
         our_command.append("--no-graphs")
     if options.hidden:

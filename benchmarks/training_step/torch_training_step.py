@@ -57,7 +57,7 @@ class Precision:
         tf32 = name == "tf32"
         torch.backends.cuda.matmul.allow_tf32 = tf32
         torch.backends.cudnn.allow_tf32 = tf32
-        # Use the fastest algorithm, as Gradsieve does.
+        # Use the fastest algorithm, as training_step_bench --fastest does.
         torch.backends.cudnn.benchmark = True
         self.autocast = lambda: torch.autocast(
             device_type=torch.device(device).type, dtype=torch.bfloat16,

@@ -4,14 +4,15 @@
 //
 //   training_step_bench --model=resnet20 --batch=128 [--threads=1]
 //       [--device=cpu] [--precision=fp32] [--hidden=N]
-//       [--no-graphs] [--json] [--dump=FILE]
+//       [--fastest] [--no-graphs] [--json] [--dump=FILE]
 // All steps train on one random batch; the falling loss shows that they are
 // real. On a CUDA device a step's time ends when the device is idle, and
 // includes that the next batch goes up, beside the step. Where the time goes is
 // reported only with CUDA_LAUNCH_BLOCKING=1 in the environment, which makes the
-// step itself slower. --dump=FILE times nothing: it computes one gradient,
-// without dropout, and writes it as safetensors, with the loss, the batch and
-// the weights that it belongs to.
+// step itself slower. --fastest is machine.deterministic = false: a device
+// tries its libraries' algorithms. --dump=FILE times nothing: it computes one
+// gradient, without dropout, and writes it as safetensors, with the loss, the
+// batch and the weights that it belongs to.
 
 #include <algorithm>
 #include <cmath>
@@ -57,7 +58,8 @@ struct Options {
   int warm_up = 3;  // On a device the second one may be recorded as a graph.
   std::string device = "cpu";
   Precision precision = Precision::kFp32;
-  int hidden = 0;      // For lstm_lm; 0: the model's default.
+  int hidden = 0;  // For lstm_lm; 0: the model's default.
+  bool fastest = false;
   bool graphs = true;  // Records CUDA graphs where the backend has them.
   bool json = false;
   std::string dump;  // The file to write; empty: times the step.
@@ -85,6 +87,8 @@ absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
     };
     if (argument == "--json") {
       options.json = true;
+    } else if (argument == "--fastest") {
+      options.fastest = true;
     } else if (argument == "--no-graphs") {
       options.graphs = false;
     } else if (absl::ConsumePrefix(&argument, "--model=")) {
@@ -101,7 +105,7 @@ absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
           argument,
           ": options are --model=NAME, --batch=N, --threads=N, --steps=N (each "
           "at least 1), --hidden=N, --device=NAME, --precision=fp32, tf32 or "
-          "bf16, --no-graphs, --json, and --dump=FILE"));
+          "bf16, --fastest, --no-graphs, --json, and --dump=FILE"));
     }
   }
   return options;
@@ -260,6 +264,7 @@ absl::Status Run(int argc, char** argv) {
   device.device = options.device;
   device.num_threads = options.threads;
   device.precision = options.precision;
+  device.deterministic = !options.fastest;
   PS_ASSIGN_OR_RETURN(const ChosenBackend chosen, NewBackend(device));
   Backend* const backend = chosen.backend.get();
   ModelOptions model_options;
