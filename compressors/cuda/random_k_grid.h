@@ -59,8 +59,8 @@ struct RandomKWork {
           SiftChunks(block, sift, b, num_blocks, &shared->sift);
         },
         [&](auto& block, Shared* shared) {
-          FoldChunks(block, arguments.stats, num_chunks, &shared->fold,
-                     &state->total);
+          FoldChunks(block, arguments.stats, num_chunks, /*sums=*/false,
+                     &shared->fold, &state->total);
         });
     if (state->total.num_non_finite > 0) return;
     MarkSubset(grid, arguments.draw, arguments.stats, arguments.bases,

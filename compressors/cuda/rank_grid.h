@@ -69,14 +69,12 @@ PS_HOST_DEVICE void CountDigits(Block& block, const SparseInput& input,
       const ChunkInput part = ChunkOf(input, c);
       for (int64_t begin = 0; begin < part.size; begin += kSparseTile) {
         const Tile tile = TileAt(part, begin);
-        BySize(tile, [&](auto whole) {
-          float items[kItemsPerThread];
-          LoadElements(whole, input, part, tile, thread, items);
-          ForEachItem(whole, tile, thread, [&](int k) {
-            // Bits below `low` wrap around to a position that is too high.
-            const uint32_t place = (FloatBits(items[k]) & kMagnitudeMask) - low;
-            if (place < width) AtomicAdd(&shared->counts[place >> shift], 1);
-          });
+        float items[kItemsPerThread];
+        LoadElements(input, part, tile, thread, items);
+        ForEachItem(tile, thread, [&](int k) {
+          // Bits below `low` wrap around to a position that is too high.
+          const uint32_t place = (FloatBits(items[k]) & kMagnitudeMask) - low;
+          if (place < width) AtomicAdd(&shared->counts[place >> shift], 1);
         });
       }
     }

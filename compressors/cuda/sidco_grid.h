@@ -3,7 +3,10 @@
 #ifndef COMPRESSORS_CUDA_SIDCO_GRID_H_
 #define COMPRESSORS_CUDA_SIDCO_GRID_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <type_traits>
 
 #include "compressors/cuda/sidco_passes.h"
 #include "tensor/cuda/sparse/cores/fold.h"
@@ -41,23 +44,41 @@ union SidcoShared {
     ChunkStats total;
     GammaSearch search;
     GammaSearchShared nodes;
+    SidcoPasses passes;
   } advance;
   ScanShared scan;
-  TileShared tile;
+  PackTileShared pack;
 
   PS_HOST_DEVICE SidcoShared() {}
 };
 
-// One block, after pass number `pass`: decides on the next one, or places the
-// selected elements.
+// Copies by all threads.
+template <class Block, class T>
+PS_HOST_DEVICE void CopyByBlock(Block& block, const T& from, T* to) {
+  static_assert(std::is_trivially_copyable<T>::value, "");
+  static_assert(sizeof(T) % sizeof(uint32_t) == 0, "");
+  block.Phase([&](int thread) {
+    for (size_t i = thread * sizeof(uint32_t); i < sizeof(T);
+         i += kSparseThreads * sizeof(uint32_t)) {
+      std::memcpy(reinterpret_cast<char*>(to) + i,
+                  reinterpret_cast<const char*>(&from) + i, sizeof(uint32_t));
+    }
+  });
+}
+
+// One block, after pass number `pass`, which was `done`: decides on the next
+// one, or places the selected elements.
 template <class Block>
 PS_DEVICE_CALL void AdvanceSidco(Block& block, const SidcoArguments& arguments,
-                                 int pass, SidcoShared* shared,
-                                 SidcoState* state) {
+                                 int pass, const SidcoPass& done,
+                                 SidcoShared* shared, SidcoState* state) {
   const int64_t num_chunks = NumSparseChunks(arguments.sift.input.n);
-  FoldChunks(block, arguments.sift.stats, num_chunks, &shared->advance.fold,
-             &shared->advance.total);
-  SidcoPasses* const passes = &state->passes;
+  FoldChunks(block, arguments.sift.stats, num_chunks,
+             done.sum_of != SumOf::kNothing || done.sum_logs,
+             &shared->advance.fold, &shared->advance.total);
+  // One thread decides, for which each access of device memory would be a wait.
+  SidcoPasses* const passes = &shared->advance.passes;
+  if (pass > 0) CopyByBlock(block, state->passes, passes);
   GammaSearch* const search = &shared->advance.search;
   block.Phase([&](int thread) {
     if (thread != 0) return;
@@ -77,6 +98,7 @@ PS_DEVICE_CALL void AdvanceSidco(Block& block, const SidcoArguments& arguments,
     const int64_t count = passes->num_selected();
     state->num_left = count > arguments.capacity ? 0 : count;
   });
+  CopyByBlock(block, *passes, &state->passes);
   if (state->num_left == 0) return;
   ScanCounts(block, arguments.sift.stats, num_chunks, &shared->scan,
              arguments.bases);
@@ -100,7 +122,7 @@ PS_HOST_DEVICE void RunSidco(Grid& grid, const SidcoArguments& arguments,
           SiftChunks(block, sift, b, num_blocks, &shared->sift);
         },
         [&](auto& block, SidcoShared* shared) {
-          AdvanceSidco(block, arguments, pass, shared, state);
+          AdvanceSidco(block, arguments, pass, next, shared, state);
         });
     next = state->passes.next();
   }
@@ -117,7 +139,7 @@ PS_HOST_DEVICE void RunSidco(Grid& grid, const SidcoArguments& arguments,
   grid.Final(
       [&](auto& block, int64_t b, int64_t num_blocks, SidcoShared* shared) {
         for (int64_t c = b; c < num_chunks; c += num_blocks) {
-          SelectChunk(block, select, c, &shared->tile);
+          SelectChunk(block, select, c, &shared->pack);
         }
       });
 }

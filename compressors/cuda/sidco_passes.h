@@ -245,9 +245,7 @@ class SidcoPasses {
     next_.keep_above = steps_.keep_above();
     next_.sum_of = SumOf::kExceedances;
     next_.use_lists = has_lists_ && next_.location >= kept_above_;
-    // The lists of a warm start are so short that making shorter ones costs
-    // more than it saves.
-    next_.keep = !next_.use_lists || (!warm_ && next_.keep_above > kept_above_);
+    next_.keep = !next_.use_lists;
   }
 
   PS_HOST_DEVICE void Measured(const DeviceSidcoRequest& request,

@@ -67,7 +67,7 @@ union ThresholdShared {
   HistogramShared histogram;
   RankShared rank;
   ScanShared scan;
-  TileShared tile;
+  PackTileShared pack;
 
   PS_HOST_DEVICE ThresholdShared() {}
 };
@@ -84,7 +84,8 @@ PS_HOST_DEVICE void PassThreshold(Grid& grid, const SiftArguments& sift,
         SiftChunks(block, sift, b, num_blocks, &shared->sift);
       },
       [&](auto& block, ThresholdShared* shared) {
-        FoldChunks(block, sift.stats, num_chunks, &shared->folded.fold,
+        FoldChunks(block, sift.stats, num_chunks,
+                   sift.sum_of != SumOf::kNothing, &shared->folded.fold,
                    &shared->folded.total);
         block.Phase([&](int thread) {
           if (thread != 0) return;
@@ -228,7 +229,7 @@ struct ThresholdWork {
     select.values = arguments.values;
     grid.Final([&](auto& block, int64_t b, int64_t num_blocks, Shared* shared) {
       for (int64_t c = b; c < NumSparseChunks(input.n); c += num_blocks) {
-        SelectChunk(block, select, c, &shared->tile);
+        SelectChunk(block, select, c, &shared->pack);
       }
     });
   }

@@ -68,7 +68,7 @@ union TopKShared {
   CountShared count;
   HistogramShared histogram;
   ScanShared scan;
-  TileShared tile;
+  PackTileShared pack;
 
   PS_HOST_DEVICE TopKShared() {}
 };
@@ -79,7 +79,8 @@ template <class Block>
 PS_DEVICE_CALL void FinishSum(Block& block, const TopKArguments& arguments,
                               TopKShared* shared, TopKState* state) {
   const int64_t num_chunks = NumSparseChunks(arguments.input.n);
-  FoldChunks(block, arguments.stats, num_chunks, &shared->fold, &state->total);
+  FoldChunks(block, arguments.stats, num_chunks, /*sums=*/false, &shared->fold,
+             &state->total);
   if (!(arguments.keep_above < HUGE_VALF)) return;
   block.Phase([&](int thread) {
     unsigned long long kept = 0;
@@ -106,19 +107,11 @@ PS_HOST_DEVICE void CountChunk(Block& block, const SparseInput& input,
     uint32_t count = 0;
     for (int64_t begin = 0; begin < part.size; begin += kSparseTile) {
       const Tile tile = TileAt(part, begin);
-      BySize(tile, [&](auto whole) {
-        float items[kItemsPerThread];
-        uint16_t offsets[kItemsPerThread] = {};
-        LoadElements(whole, input, part, tile, thread, items);
-        if (part.listed) {
-          LoadItems(whole, part.offsets + begin, tile, thread, offsets);
-        }
-        ForEachItem(whole, tile, thread, [&](int k) {
-          const uint32_t offset = part.listed ? offsets[k]
-                                              : static_cast<uint32_t>(begin) +
-                                                    thread + k * kSparseThreads;
-          if (wanted(items[k], offset)) ++count;
-        });
+      float items[kItemsPerThread];
+      LoadElements(input, part, tile, thread, items);
+      ForEachItem(tile, thread, [&](int k) {
+        const int i = thread + k * kSparseThreads;
+        if (wanted(items[k], tile.OffsetOf(part, i))) ++count;
       });
     }
     shared->counts[thread] = count;
@@ -142,7 +135,7 @@ PS_HOST_DEVICE void CountChunk(Block& block, const SparseInput& input,
 // arguments.bases: prefix sums of the chunks' counts of equal elements.
 template <class Block>
 PS_DEVICE_CALL void FindCut(Block& block, const TopKArguments& arguments,
-                            const SparseInput& input, TileShared* shared,
+                            const SparseInput& input, PackTileShared* shared,
                             TopKState* state) {
   const int64_t num_chunks = NumSparseChunks(input.n);
   // The last wanted one of them lies in exactly one chunk.
@@ -159,17 +152,10 @@ PS_DEVICE_CALL void FindCut(Block& block, const TopKArguments& arguments,
   const WantedMagnitudes equal = {
       MagnitudeRange::Equal(FloatFromBits(state->rank.low))};
   const ChunkInput part = ChunkOf(input, chunk);
-  int packed = 0;
-  for (int64_t begin = 0; begin < part.size; begin += kSparseTile) {
-    const Tile tile = TileAt(part, begin);
-    block.Phase([&](int thread) {
-      LoadTile(input, part, tile, thread, shared, [](float) {});
-    });
-    packed = PackTile(block, part, tile, equal, packed, shared,
-                      [&](int rank, uint32_t offset, float) {
-                        if (rank == last) state->cut = part.begin + offset + 1;
-                      });
-  }
+  PackChunk(block, input, part, equal, shared,
+            [&](int rank, uint32_t offset, float) {
+              if (rank == last) state->cut = part.begin + offset + 1;
+            });
 }
 
 // All of the work; tensor/cuda/sparse/cores/host_device.h describes a Grid.
@@ -226,7 +212,7 @@ PS_HOST_DEVICE void RunTopK(Grid& grid, const TopKArguments& arguments,
         MagnitudeRange::Equal(FloatFromBits(state->rank.low))};
     count([&](int64_t) { return equal; },
           [&](auto& block, TopKShared* shared) {
-            FindCut(block, arguments, input, &shared->tile, state);
+            FindCut(block, arguments, input, &shared->pack, state);
           });
   }
   const auto largest = [&](int64_t chunk) {
@@ -249,7 +235,7 @@ PS_HOST_DEVICE void RunTopK(Grid& grid, const TopKArguments& arguments,
   grid.Final(
       [&](auto& block, int64_t b, int64_t num_blocks, TopKShared* shared) {
         for (int64_t c = b; c < num_chunks; c += num_blocks) {
-          SelectChunkIf(block, select, largest(c), c, &shared->tile);
+          SelectChunkIf(block, select, largest(c), c, &shared->pack);
         }
       });
 }

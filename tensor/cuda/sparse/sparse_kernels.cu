@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(kSparseThreads)
     FoldKernel(const ChunkStats* stats, int64_t num_chunks, ChunkStats* total) {
   PS_SHARED_MEMORY(FoldShared, shared);
   DeviceBlock block;
-  FoldChunks(block, stats, num_chunks, shared, total);
+  FoldChunks(block, stats, num_chunks, /*sums=*/true, shared, total);
 }
 
 __global__ void __launch_bounds__(kSparseThreads)
@@ -34,14 +34,14 @@ __global__ void __launch_bounds__(kSparseThreads)
 
 __global__ void __launch_bounds__(kSparseThreads, kBlocksPerProcessor)
     SelectKernel(SelectArguments arguments) {
-  PS_SHARED_MEMORY(TileShared, shared);
+  PS_SHARED_MEMORY(PackTileShared, shared);
   DeviceBlock block;
   SelectChunk(block, arguments, blockIdx.x, shared);
 }
 
 __global__ void __launch_bounds__(kSparseThreads, kBlocksPerProcessor)
     MultiplyKernel(SparseInput input, ChunkProducts* products) {
-  PS_SHARED_MEMORY(TileShared, shared);
+  PS_SHARED_MEMORY(MultiplyShared, shared);
   DeviceBlock block;
   MultiplyChunk(block, input, blockIdx.x, shared, products);
 }

@@ -100,8 +100,10 @@ MUTANTS = [
              'snapshots_->up() && shard_->version() >= 0;', 'snapshots_->up();')]),
     Mutant('goes_on_when_stopped',
            'a worker that comes back goes on where others have saved and ended',
-           [('server/slice_calls.cc', '  if (stopped_) {\n', '  if (false) {\n'),
-            ('server/server_calls.cc', 'if (!held_pushes_->empty()) {',
+           [('server/slice_calls.cc', '  if (stopped_) {\n    held_pushes_',
+             '  if (false) {\n    held_pushes_'),
+            ('server/server_calls.cc',
+             'if (!held_pushes_->empty() || *num_asking_ > 0) {',
              'if (false) {'),
             ('server/registration.cc', '  if (stopped_) return '
              'snapshots_->StartAgain(kStopped);\n', '')]),

@@ -64,7 +64,7 @@ TEST(FoldTest, AddsUpInTheOrderOfTheChunks) {
       HostBlock block(order);
       FoldShared shared;
       ChunkStats total;
-      FoldChunks(block, stats.data(), n, &shared, &total);
+      FoldChunks(block, stats.data(), n, /*sums=*/true, &shared, &total);
       EXPECT_EQ(total.sum, expected.sum) << n;
       EXPECT_EQ(total.sum_squares, expected.sum_squares) << n;
       EXPECT_EQ(total.count, expected.count) << n;
@@ -99,7 +99,7 @@ TEST(FoldTest, HasTheBitsOfALoopForEveryKindOfSum) {
       HostBlock block(ThreadOrder::kMixed);
       FoldShared shared;
       ChunkStats total;
-      FoldChunks(block, stats.data(), n, &shared, &total);
+      FoldChunks(block, stats.data(), n, /*sums=*/true, &shared, &total);
       EXPECT_EQ(DoubleBits(total.sum), DoubleBits(expected.sum))
           << "kind " << kind << " of " << n;
       EXPECT_EQ(total.sum_squares, expected.sum_squares) << n;
@@ -211,7 +211,7 @@ TEST(SelectTest, WritesItsWindowAndNothingElse) {
       arguments.indices = indices.data() + 1;
       arguments.values = values.data() + 1;
       HostBlock block(ThreadOrder::kMixed);
-      const auto shared = std::make_unique<TileShared>();
+      const auto shared = std::make_unique<PackTileShared>();
       for (int64_t chunk = 0; chunk < 2; ++chunk) {
         SelectChunk(block, arguments, chunk, shared.get());
       }

@@ -60,7 +60,7 @@ cudaError_t LaunchFold(const ChunkStats* stats, int64_t num_chunks,
   return QueueOnEmulatedStream(stream, [=] {
     HostBlock block(EmulatedThreadOrder());
     SharedMemory<FoldShared> shared;
-    FoldChunks(block, stats, num_chunks, shared.get(), total);
+    FoldChunks(block, stats, num_chunks, /*sums=*/true, shared.get(), total);
   });
 }
 
@@ -78,7 +78,7 @@ cudaError_t LaunchSelect(const SelectArguments& arguments,
   return QueueOnEmulatedStream(stream, [arguments] {
     ForEachBlock(NumSparseChunks(arguments.input.n),
                  [&](HostBlock& block, int64_t b) {
-                   SharedMemory<TileShared> shared;
+                   SharedMemory<PackTileShared> shared;
                    SelectChunk(block, arguments, b, shared.get());
                  });
   });
@@ -91,7 +91,7 @@ cudaError_t LaunchMultiply(const float* u, int64_t n, ChunkProducts* products,
   input.n = n;
   return QueueOnEmulatedStream(stream, [=] {
     ForEachBlock(NumSparseChunks(n), [&](HostBlock& block, int64_t b) {
-      SharedMemory<TileShared> shared;
+      SharedMemory<MultiplyShared> shared;
       MultiplyChunk(block, input, b, shared.get(), products);
     });
   });

@@ -3,6 +3,7 @@
 #ifndef TESTS_TENSOR_CUDA_HOST_BLOCK_H_
 #define TESTS_TENSOR_CUDA_HOST_BLOCK_H_
 
+#include <cstdint>
 #include <memory>
 
 #include "tensor/cuda/sparse/cores/elements.h"
@@ -34,6 +35,28 @@ class HostBlock {
   template <class Body>
   void Phase(const Body& body) {
     for (int i = 0; i < kSparseThreads; ++i) body(Thread(i));
+  }
+
+  template <class Body>
+  void Each(const Body& body) {
+    Phase(body);
+  }
+
+  template <class Put>
+  int Pack(PerThread<uint32_t>& masks, PackTileShared*, const Put& put) {
+    int ranks[kItemsPerThread * kSparseThreads];
+    int rank = 0;
+    for (int i = 0; i < kItemsPerThread * kSparseThreads; ++i) {
+      ranks[i] = rank;
+      rank += masks[i % kSparseThreads] >> i / kSparseThreads & 1;
+    }
+    Phase([&](int thread) {
+      for (int k = 0; k < kItemsPerThread; ++k) {
+        if ((masks[thread] >> k & 1) == 0) continue;
+        put(thread, k, ranks[k * kSparseThreads + thread]);
+      }
+    });
+    return rank;
   }
 
  private:

@@ -23,6 +23,16 @@ constexpr int kSparseThreads = 256;
 constexpr int kItemsPerThread = 16;
 constexpr int kSparseTile = kSparseThreads * kItemsPerThread;
 
+// Threads that a device runs together.
+constexpr int kWarpThreads = 32;
+constexpr int kSparseWarps = kSparseThreads / kWarpThreads;
+
+// A block's shared memory for Pack (host_device.h).
+struct PackTileShared {
+  // Of the wanted elements, by k and warp; of two calls in turn.
+  alignas(16) int counts[2][kItemsPerThread * kSparseWarps];
+};
+
 // The maximum number of elements of a chunk that are kept aside, unless more
 // are expected; and the most that are ever worth it, since a list takes 6 bytes
 // an element, and the chunk itself 4.

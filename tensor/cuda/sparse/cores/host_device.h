@@ -14,6 +14,20 @@
 // memory that no thread of the next phase writes. Values that a thread keeps
 // from phase to phase are in a Block::PerThread<T>.
 //
+//     block.Each([&](int thread) { ... });
+//
+// is a phase at whose end no thread waits: what it writes for other threads may
+// be read after the next phase or the next Pack. Two more calls do what threads
+// of a device can only do together:
+//
+//     const int num_wanted = block.Pack(masks, &shared->pack,
+//         [&](int thread, int k, int rank) { ... });
+//
+// Bit k of masks[thread] (k < kItemsPerThread) says that element thread + k *
+// kSparseThreads of a tile is wanted. The function is called for each wanted
+// element, with the number of those before it, as in Each. All threads wait for
+// each other once, before the first of these calls.
+//
 // If blocks must also wait for each other, a body is a template over a `Grid`,
 // in phases of all blocks:
 //

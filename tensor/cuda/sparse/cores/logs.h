@@ -44,30 +44,33 @@ struct LaneProduct {
   int64_t exponent = 0;
 };
 
-// Multiplies a lane of a tile of a chunk, of which the first `whole` elements
-// fill groups of lanes, into `lane_product`.
-PS_HOST_DEVICE inline void MultiplyLane(const Tile& tile, int lane,
-                                        int64_t whole, const TileShared& shared,
-                                        LaneProduct* lane_product) {
-  double product = lane_product->product;
-  int64_t exponent = lane_product->exponent;
+// Multiplies a lane of a tile's values, of which the first `whole` fill groups
+// of lanes, into `lane`.
+PS_DEVICE_CALL inline LaneProduct MultiplyLane(int thread, int whole,
+                                               const float* values,
+                                               LaneProduct lane) {
   int factors = 0;
-  for (int i = lane; i < tile.size && tile.begin + i < whole;
-       i += kSparseLanes) {
-    const float a = FloatFromBits(FloatBits(shared.values[PaddedIndex(i)]) &
-                                  kMagnitudeMask);
-    product = MultiplyRounded(product, static_cast<double>(a == 0 ? 1.0f : a));
+  for (int i = thread; i < whole; i += kSparseLanes) {
+    const float a = FloatFromBits(FloatBits(values[i]) & kMagnitudeMask);
+    lane.product =
+        MultiplyRounded(lane.product, static_cast<double>(a == 0 ? 1.0f : a));
     if (++factors < kFactorsAtATime) continue;
-    NormalizeProduct(&product, &exponent);
+    NormalizeProduct(&lane.product, &lane.exponent);
     factors = 0;
   }
-  NormalizeProduct(&product, &exponent);
-  lane_product->product = product;
-  lane_product->exponent = exponent;
+  NormalizeProduct(&lane.product, &lane.exponent);
+  return lane;
 }
 
 PS_HOST_DEVICE inline int64_t WholeLanes(int64_t size) {
   return size / kSparseLanes * kSparseLanes;
+}
+
+// The number of a tile's elements that fill groups of lanes. Only the chunk's
+// last elements do not.
+PS_HOST_DEVICE inline int WholeSize(const ChunkInput& part, const Tile& tile) {
+  const int64_t whole = WholeLanes(part.size) - tile.begin;
+  return static_cast<int>(whole < tile.size ? whole : tile.size);
 }
 
 // Stores a lane's product, and its element of the tail.
@@ -81,11 +84,15 @@ PS_HOST_DEVICE inline void StoreLane(const SparseInput& input,
   out->tail[lane] = i < part.size ? input.u[part.begin + i] : 0;
 }
 
+struct MultiplyShared {
+  float values[kSparseTile];
+};
+
 // One block's work on one chunk. It neither forms a sum of two vectors nor
 // keeps lists.
 template <class Block>
 PS_HOST_DEVICE void MultiplyChunk(Block& block, const SparseInput& input,
-                                  int64_t chunk, TileShared* shared,
+                                  int64_t chunk, MultiplyShared* shared,
                                   ChunkProducts* result) {
   typename Block::template PerThread<LaneProduct> products;
   const ChunkInput part = ChunkOf(input, chunk);
@@ -93,12 +100,16 @@ PS_HOST_DEVICE void MultiplyChunk(Block& block, const SparseInput& input,
   for (int64_t begin = 0; begin < part.size; begin += kSparseTile) {
     const Tile tile = TileAt(part, begin);
     block.Phase([&](int thread) {
-      LoadTile(input, part, tile, thread, shared, [](float) {});
+      float items[kItemsPerThread];
+      LoadElements(input, part, tile, thread, items);
+      ForEachItem(tile, thread, [&](int k) {
+        shared->values[thread + k * kSparseThreads] = items[k];
+      });
     });
     block.Phase([&](int thread) {
       if (thread >= kSparseLanes) return;
-      MultiplyLane(tile, thread, WholeLanes(part.size), *shared,
-                   &products[thread]);
+      products[thread] = MultiplyLane(thread, WholeSize(part, tile),
+                                      shared->values, products[thread]);
     });
   }
   block.Phase([&](int thread) {

@@ -71,42 +71,35 @@ struct SelectArguments {
   float* values = nullptr;      // [end_rank - first_rank]
 };
 
-// One block's work on one chunk. `wanted`, which has the form that PackTile
+// One block's work on one chunk. `wanted`, which has the form that PackChunk
 // takes, replaces arguments.wanted.
 template <class Block, class Wanted>
 PS_HOST_DEVICE void SelectChunkIf(Block& block,
                                   const SelectArguments& arguments,
                                   const Wanted& wanted, int64_t chunk,
-                                  TileShared* shared) {
+                                  PackTileShared* shared) {
   const int64_t base = arguments.bases[chunk];
   if (base >= arguments.end_rank || base == arguments.bases[chunk + 1] ||
       arguments.bases[chunk + 1] <= arguments.first_rank) {
     return;
   }
   const ChunkInput part = ChunkOf(arguments.input, chunk);
-  int packed = 0;
-  for (int64_t begin = 0; begin < part.size; begin += kSparseTile) {
-    const Tile tile = TileAt(part, begin);
-    block.Phase([&](int thread) {
-      LoadTile(arguments.input, part, tile, thread, shared, [](float) {});
-    });
-    packed = PackTile(
-        block, part, tile, wanted, packed, shared,
-        [&](int rank_in_chunk, uint32_t offset, float value) {
-          const int64_t rank = base + rank_in_chunk;
-          if (rank < arguments.first_rank || rank >= arguments.end_rank) {
-            return;
-          }
-          const int64_t at = rank - arguments.first_rank;
-          arguments.indices[at] = static_cast<uint32_t>(part.begin) + offset;
-          arguments.values[at] = value;
-        });
-  }
+  PackChunk(block, arguments.input, part, wanted, shared,
+            [&](int rank_in_chunk, uint32_t offset, float value) {
+              const int64_t rank = base + rank_in_chunk;
+              if (rank < arguments.first_rank || rank >= arguments.end_rank) {
+                return;
+              }
+              const int64_t at = rank - arguments.first_rank;
+              arguments.indices[at] =
+                  static_cast<uint32_t>(part.begin) + offset;
+              arguments.values[at] = value;
+            });
 }
 
 template <class Block>
 PS_HOST_DEVICE void SelectChunk(Block& block, const SelectArguments& arguments,
-                                int64_t chunk, TileShared* shared) {
+                                int64_t chunk, PackTileShared* shared) {
   SelectChunkIf(block, arguments, WantedMagnitudes{arguments.wanted}, chunk,
                 shared);
 }

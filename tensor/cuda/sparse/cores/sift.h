@@ -7,13 +7,13 @@
 
 #include "tensor/cuda/sparse/cores/elements.h"
 #include "tensor/cuda/sparse/cores/host_device.h"
-#include "tensor/cuda/sparse/cores/lanes.h"
 #include "tensor/cuda/sparse/cores/logs.h"
 #include "tensor/cuda/sparse/cores/tile.h"
 
 namespace ps {
 
-// Statistics of the elements that are read.
+// Statistics of the elements that are read; of a list only the count and the
+// sums.
 struct ChunkStats {
   double sum = 0;
   double sum_squares = 0;
@@ -58,7 +58,8 @@ struct SiftArguments {
   float location = 0;
   // Also sums ln |u| over the non-zero elements. Not for lists.
   bool sum_logs = false;
-  // Replaces the lists by the elements in the range `kept`.
+  // Lists the elements in the range `kept` of the chunks that are not read by
+  // their lists.
   bool keep = false;
   MagnitudeRange kept;
   // The lists to write: input.lists or others.
@@ -97,115 +98,182 @@ constexpr int kSummingThreads = 2 * kSparseLanes;
 // The threads after them, in the next warp, multiply: one for each lane.
 constexpr int kMultiplyingEnd = kSummingThreads + kSparseLanes;
 
+// The lists that a block measures at a time, with a thread for each lane.
+constexpr int kListsAtATime = kSparseThreads / kSparseLanes;
+
 struct SiftShared {
-  // Counts are gathered after the last use of the tile's values.
   union {
-    TileShared tile;
-    ThreadCounts counts[kSparseThreads];
+    // A tile that is loaded, and the one before it, which is added up.
+    float values[2][kSparseTile];
+    // Of chunks that are listed.
+    struct {
+      double sums[kSparseThreads];
+      double squares[kSparseThreads];
+      uint32_t counts[kSparseThreads];
+    } lists;
   };
-  // Nor do lists have logarithms.
-  union {
-    LanesShared sorted;
-    ChunkProducts products;
-  };
+  ThreadCounts counts[kSparseThreads];
+  PackTileShared pack;
+  ChunkProducts products;
   double lanes[kSummingThreads];
   SiftArguments arguments;  // For SiftChunks.
 
   PS_HOST_DEVICE SiftShared() {}
 };
-// group_counts, the part of the tile that is read between phases, must not
-// overlap.
-static_assert(sizeof(ThreadCounts[kSparseThreads]) <=
-                  sizeof(TileShared::values),
-              "counts must overlap nothing but the values");
 
-// Adds one lane of a tile to `sum`, in order.
-PS_HOST_DEVICE inline double AddLane(const SiftArguments& arguments,
-                                     const ChunkInput& part, const Tile& tile,
-                                     int thread, const TileShared& shared,
-                                     const LanesShared& lanes, double sum) {
-  const int lane = thread % kSparseLanes;
-  const bool squares = thread >= kSparseLanes;
-  const bool exceedances = arguments.sum_of == SumOf::kExceedances;
+// What is added up of an element. Values not above the location give 0, which
+// changes no bit of a sum.
+PS_HOST_DEVICE inline double Addend(const SiftArguments& arguments, float x) {
+  if (arguments.sum_of != SumOf::kExceedances) return x;
   const float location = arguments.location;
-  const auto add = [&](float x) {
-    double y = x;
-    if (exceedances) {
-      const float a = FloatFromBits(FloatBits(x) & kMagnitudeMask);
-      // Values not above the location add 0, which changes no bit.
-      y = static_cast<double>(a < location ? location : a) -
-          static_cast<double>(location);
-    }
+  const float a = FloatFromBits(FloatBits(x) & kMagnitudeMask);
+  return static_cast<double>(a < location ? location : a) -
+         static_cast<double>(location);
+}
+
+// Adds one lane of a tile of `size` elements to `sum`, in order.
+PS_DEVICE_CALL inline double AddLane(const SiftArguments& arguments, int thread,
+                                     int size, const float* values,
+                                     double sum) {
+  const bool squares = thread >= kSparseLanes;
+#ifdef __CUDA_ARCH__
+#pragma unroll 8
+#endif
+  for (int i = thread % kSparseLanes; i < size; i += kSparseLanes) {
+    const double y = Addend(arguments, values[i]);
     sum = AddRounded(sum, squares ? MultiplyRounded(y, y) : y);
-  };
-  if (part.listed) {
-#ifdef __CUDA_ARCH__
-#pragma unroll 8
-#endif
-    for (int i = 0; i < lanes.sizes[lane]; ++i) {
-      add(shared.values[PaddedIndex(lanes.order[lanes.begins[lane] + i])]);
-    }
-  } else {
-#ifdef __CUDA_ARCH__
-#pragma unroll 8
-#endif
-    for (int i = lane; i < tile.size; i += kSparseLanes) {
-      add(shared.values[PaddedIndex(i)]);
-    }
   }
   return sum;
 }
 
-// One block's work on one chunk.
+// One block's work on the chunks from `first` on that have a list, at most
+// kListsAtATime, up to `end`. Every thread reads a whole list, and takes the
+// elements of its lane: lists are short, and all threads read the same. The
+// extrema of lists are not known.
 template <class Block>
-PS_HOST_DEVICE void SiftChunk(Block& block, const SiftArguments& arguments,
+PS_HOST_DEVICE void SiftLists(Block& block, const SiftArguments& arguments,
+                              int64_t first, int64_t end, SiftShared* shared) {
+  block.Phase([&](int thread) {
+    const int64_t chunk = first + thread / kSparseLanes;
+    if (chunk >= end) return;
+    const ChunkInput part = ChunkOf(arguments.input, chunk);
+    if (!part.listed) return;
+    const int lane = thread % kSparseLanes;
+    const MagnitudeRange counted = arguments.counted;
+    const uint16_t* const offsets = OnDevice(part.offsets);
+    const float* const values = OnDevice(part.values);
+    const int size = static_cast<int>(part.size);
+    uint32_t count = 0;
+    double sum = 0;
+    double squares = 0;
+#ifdef __CUDA_ARCH__
+#pragma unroll 8
+#endif
+    for (int i = 0; i < size; ++i) {
+      const bool mine = offsets[i] % kSparseLanes == lane;
+      const float x = mine ? values[i] : 0;
+      count += mine && counted.Contains(x) ? 1 : 0;
+      const double y = mine ? Addend(arguments, x) : 0;
+      sum = AddRounded(sum, y);
+      squares = AddRounded(squares, MultiplyRounded(y, y));
+    }
+    shared->lists.counts[thread] = count;
+    shared->lists.sums[thread] = sum;
+    shared->lists.squares[thread] = squares;
+  });
+  block.Phase([&](int thread) {
+    const int64_t chunk = first + thread;
+    if (thread >= kListsAtATime || chunk >= end ||
+        !ChunkOf(arguments.input, chunk).listed) {
+      return;
+    }
+    ChunkStats stats;
+    for (int i = 0; i < kSparseLanes; ++i) {
+      const int lane = thread * kSparseLanes + i;
+      stats.count += shared->lists.counts[lane];
+      stats.sum = AddRounded(stats.sum, shared->lists.sums[lane]);
+      stats.sum_squares =
+          AddRounded(stats.sum_squares, shared->lists.squares[lane]);
+    }
+    arguments.stats[chunk] = stats;
+  });
+}
+
+// One block's work on one chunk that has no list.
+template <class Block>
+PS_HOST_DEVICE void SiftTiles(Block& block, const SiftArguments& arguments,
                               int64_t chunk, SiftShared* shared) {
+  const ChunkInput part = ChunkOf(arguments.input, chunk);
   typename Block::template PerThread<ThreadCounts> counts;
   typename Block::template PerThread<double> sums;
   typename Block::template PerThread<LaneProduct> products;
-  const ChunkInput part = ChunkOf(arguments.input, chunk);
-  // This phase also separates reading the lists' sizes from writing them below.
-  block.Phase([&](int thread) {
+  typename Block::template PerThread<TileItems> items;
+  typename Block::template PerThread<uint32_t> masks;
+  block.Each([&](int thread) {
     counts[thread] = ThreadCounts();
     sums[thread] = 0;
     products[thread] = LaneProduct();
   });
-  const KeptLists& made = arguments.made;
-  int num_kept = 0;
-  for (int64_t begin = 0; begin < part.size; begin += kSparseTile) {
+  const bool adds = arguments.sum_of != SumOf::kNothing || arguments.sum_logs;
+  // One thread's part of adding up the tile that begins at `begin`.
+  const auto add = [&](int64_t begin, int thread) {
     const Tile tile = TileAt(part, begin);
-    block.Phase([&](int thread) {
+    const float* const values = shared->values[begin / kSparseTile % 2];
+    if (thread < kSummingThreads) {
+      if (arguments.sum_of == SumOf::kNothing) return;
+      sums[thread] =
+          AddLane(arguments, thread, tile.size, values, sums[thread]);
+    } else if (thread < kMultiplyingEnd && arguments.sum_logs) {
+      products[thread] =
+          MultiplyLane(thread - kSummingThreads, WholeSize(part, tile), values,
+                       products[thread]);
+    }
+  };
+  int num_kept = 0;
+  int64_t begin = 0;
+  for (; begin < part.size; begin += kSparseTile) {
+    const Tile tile = TileAt(part, begin);
+    const auto take = [&](int thread) {
       const MagnitudeRange counted = arguments.counted;
-      LoadTile(arguments.input, part, tile, thread, &shared->tile,
-               [&](float x) { counts[thread].See(x, counted); });
-    });
-    if (arguments.sum_of != SumOf::kNothing && part.listed) {
-      SortByLane(block, tile, shared->tile, &shared->sorted);
-    }
-    if (arguments.sum_of != SumOf::kNothing || arguments.sum_logs) {
-      block.Phase([&](int thread) {
-        if (thread < kSummingThreads) {
-          if (arguments.sum_of == SumOf::kNothing) return;
-          sums[thread] = AddLane(arguments, part, tile, thread, shared->tile,
-                                 shared->sorted, sums[thread]);
-        } else if (thread < kMultiplyingEnd && arguments.sum_logs) {
-          MultiplyLane(tile, thread - kSummingThreads, WholeLanes(part.size),
-                       shared->tile, &products[thread]);
-        }
+      const MagnitudeRange kept = arguments.kept;
+      float* const values = shared->values[begin / kSparseTile % 2] + thread;
+      float(&mine)[kItemsPerThread] = items[thread].values;
+      uint32_t mask = 0;
+      LoadElements(arguments.input, part, tile, thread, mine);
+      // A few threads add up a tile while the next one is under way.
+      if (adds && begin > 0) add(begin - kSparseTile, thread);
+      ForEachItem(tile, thread, [&](int k) {
+        counts[thread].See(mine[k], counted);
+        if (kept.Contains(mine[k])) mask |= 1u << k;
       });
+      masks[thread] = mask;
+      if (!adds) return;
+      ForEachItem(tile, thread,
+                  [&](int k) { values[k * kSparseThreads] = mine[k]; });
+    };
+    if (!arguments.keep) {
+      if (adds) {
+        block.Phase(take);
+      } else {
+        block.Each(take);
+      }
+      continue;
     }
-    if (!arguments.keep) continue;
-    // If a list is replaced in place, all tiles up to this one have been read.
-    num_kept =
-        PackTile(block, part, tile, WantedMagnitudes{arguments.kept}, num_kept,
-                 &shared->tile, [&](int rank, uint32_t offset, float value) {
-                   if (rank >= static_cast<int>(made.capacity)) return;
-                   const int64_t at = chunk * made.capacity + rank;
-                   made.offsets[at] = static_cast<uint16_t>(offset);
-                   made.values[at] = value;
-                 });
+    block.Each(take);
+    const KeptLists& made = arguments.made;
+    const int before = num_kept;
+    num_kept +=
+        block.Pack(masks, &shared->pack, [&](int thread, int k, int rank) {
+          rank += before;
+          if (rank >= static_cast<int>(made.capacity)) return;
+          const int64_t at = chunk * made.capacity + rank;
+          made.offsets[at] =
+              static_cast<uint16_t>(begin + thread + k * kSparseThreads);
+          made.values[at] = items[thread].values[k];
+        });
   }
   block.Phase([&](int thread) {
+    if (adds) add(begin - kSparseTile, thread);
     shared->counts[thread] = counts[thread];
     if (thread < kSummingThreads) {
       shared->lanes[thread] = sums[thread];
@@ -237,23 +305,47 @@ PS_HOST_DEVICE void SiftChunk(Block& block, const SiftArguments& arguments,
     }
     if (arguments.sum_logs) stats.sum_logs = SumOfLogs(shared->products);
     arguments.stats[chunk] = stats;
-    if (arguments.keep) made.sizes[chunk] = static_cast<uint32_t>(num_kept);
+    if (arguments.keep) {
+      arguments.made.sizes[chunk] = static_cast<uint32_t>(num_kept);
+    }
   });
+}
+
+// One block's work on one chunk, or on its list.
+template <class Block>
+PS_HOST_DEVICE void SiftChunk(Block& block, const SiftArguments& arguments,
+                              int64_t chunk, SiftShared* shared) {
+  if (ChunkOf(arguments.input, chunk).listed) {
+    SiftLists(block, arguments, chunk, chunk + 1, shared);
+  } else {
+    SiftTiles(block, arguments, chunk, shared);
+  }
 }
 
 // One block's work on every num_blocks-th chunk, from b on. Its copy of the
 // arguments is in shared memory: in registers they would leave too few for the
 // loads.
 template <class Block>
-PS_DEVICE_CALL void SiftChunks(Block& block, const SiftArguments& arguments,
+PS_HOST_DEVICE void SiftChunks(Block& block, const SiftArguments& arguments,
                                int64_t b, int64_t num_blocks,
                                SiftShared* shared) {
   block.Phase([&](int thread) {
     if (thread == 0) shared->arguments = arguments;
   });
-  const int64_t num_chunks = NumSparseChunks(shared->arguments.input.n);
+  const SparseInput& input = shared->arguments.input;
+  const int64_t num_chunks = NumSparseChunks(input.n);
+  if (input.use_lists) {
+    // As many at a time as give all blocks a share.
+    const int64_t share = (num_chunks + num_blocks - 1) / num_blocks;
+    const int64_t lists = share < kListsAtATime ? share : kListsAtATime;
+    for (int64_t c = b * lists; c < num_chunks; c += num_blocks * lists) {
+      SiftLists(block, shared->arguments, c,
+                c + lists < num_chunks ? c + lists : num_chunks, shared);
+    }
+  }
   for (int64_t c = b; c < num_chunks; c += num_blocks) {
-    SiftChunk(block, shared->arguments, c, shared);
+    if (ChunkOf(input, c).listed) continue;
+    SiftTiles(block, shared->arguments, c, shared);
   }
 }
 
