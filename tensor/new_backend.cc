@@ -71,13 +71,7 @@ absl::StatusOr<DeviceChoice> ChooseDevice(const DeviceOptions& options,
     PS_RETURN_IF_ERROR(CheckCpuPrecision(options, choice.reason));
     return choice;
   }
-  std::string why_not = WhyNotCuda(facts);
-  if (why_not.empty() && name->kind == DeviceName::Kind::kAuto &&
-      !facts.layers_have_run) {
-    why_not =
-        "there is a CUDA device, but the layers for it have not been run on "
-        "one yet; to try them, set machine.device to \"cuda\"";
-  }
+  const std::string why_not = WhyNotCuda(facts);
   if (!why_not.empty()) {
     if (name->kind == DeviceName::Kind::kCuda) {
       return absl::FailedPreconditionError(absl::StrCat(
@@ -113,7 +107,6 @@ CudaFacts CudaFactsOfThisMachine() {
   CudaFacts facts;
   facts.num_devices = CudaDeviceCount();
   facts.has_layers = CudaLayersOfThisBuild(CudaLayersOptions()) != nullptr;
-  facts.layers_have_run = kCudaLayersHaveRun;
   return facts;
 }
 

@@ -42,7 +42,7 @@ struct ChosenBackend {
 };
 
 // Returns a backend that has layers. "auto" chooses the CPU if no CUDA device
-// can be used for training, or if the CUDA layers are not known to be right.
+// can be used for training.
 // Choosing the CPU is an error only for a precision that it does not have,
 // since the results would differ. Errors: kInvalidArgument for options that
 // break a rule or a device that does not exist; kFailedPrecondition, with the
@@ -54,9 +54,6 @@ absl::StatusOr<ChosenBackend> NewBackend(const DeviceOptions& options);
 struct CudaFacts {
   absl::StatusOr<int> num_devices = 0;
   bool has_layers = false;  // Whether this build has them.
-  // Whether the layers have passed their tests on a device
-  // (docs/gpu_results.md).
-  bool layers_have_run = false;
 };
 
 CudaFacts CudaFactsOfThisMachine();

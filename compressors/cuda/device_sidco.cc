@@ -28,15 +28,6 @@ absl::Status CheckRequest(const DeviceSidcoRequest& request, int64_t n) {
   return absl::OkStatus();
 }
 
-// A warm start lists kWarmStartFactor times the target, for which callers make
-// room, but spread unevenly over the chunks.
-uint32_t ListCapacity(int64_t n, int64_t capacity) {
-  const double density = static_cast<double>(capacity) / static_cast<double>(n);
-  return static_cast<uint32_t>(std::clamp(1.5 * density * kSparseChunk,
-                                          double{kListCapacity},
-                                          double{kMaxListCapacity}));
-}
-
 SidcoTrace TraceOf(const SidcoPasses& passes) {
   SidcoTrace trace;
   for (int i = 0; i < passes.num_counted(); ++i) {
@@ -69,8 +60,7 @@ class DeviceSidcoImpl final : public DeviceSidco {
 
   absl::Status Allocate() {
     const std::string what = absl::StrCat("SIDCo of ", n_, " elements");
-    PS_RETURN_IF_ERROR(
-        lists_.Reserve(work_, n_, what, ListCapacity(n_, capacity_)));
+    PS_RETURN_IF_ERROR(lists_.Reserve(work_, n_, what, kMeasuredListCapacity));
     PS_RETURN_IF_ERROR(selected_.Reserve(work_, capacity_, what));
     return runner_.Allocate(what);
   }

@@ -245,7 +245,8 @@ class SidcoPasses {
     next_.keep_above = steps_.keep_above();
     next_.sum_of = SumOf::kExceedances;
     next_.use_lists = has_lists_ && next_.location >= kept_above_;
-    next_.keep = !next_.use_lists;
+    // Chunks whose list would have been too long get one now.
+    next_.keep = !next_.use_lists || next_.keep_above > kept_above_;
   }
 
   PS_HOST_DEVICE void Measured(const DeviceSidcoRequest& request,

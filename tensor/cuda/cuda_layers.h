@@ -7,10 +7,6 @@
 
 namespace ps {
 
-// Whether their tests have passed on a device; docs/gpu_results.md reports the
-// run.
-constexpr bool kCudaLayersHaveRun = false;
-
 struct CudaLayersOptions {
   Precision precision = Precision::kFp32;
   // See CudaNnOptions.

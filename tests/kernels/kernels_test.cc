@@ -53,15 +53,15 @@ std::vector<Bounds> Table() {
   return {
       // The code between two passes is in functions of its own, which save what
       // the loops keep in registers, once a call; what the loops of the passes
-      // spill themselves comes first here. Each thread of a fold adds up the
+      // spill themselves comes first here. Each thread of a scan adds up the
       // counts of a few chunks one by one.
-      {"GridWorkKernel<SidcoWork>", 48, 684, kTileThreads, kTileBytes, 30},
-      {"GridWorkKernel<RandomKWork>", 8, 364, kTileThreads, kTileBytes, 30},
-      {"GridWorkKernel<ThresholdWork>", 252, 632, kTileThreads, kTileBytes, 30},
-      {"GridWorkKernel<TopKWork>", 234, 954, kTileThreads, kTileBytes, 30},
+      {"GridWorkKernel<SidcoWork>", 72, 116, kTileThreads, kTileBytes, 30},
+      {"GridWorkKernel<RandomKWork>", 0, 0, kTileThreads, kTileBytes, 30},
+      {"GridWorkKernel<ThresholdWork>", 220, 0, kTileThreads, kTileBytes, 30},
+      {"GridWorkKernel<TopKWork>", 230, 24, kTileThreads, kTileBytes, 30},
       {"ScanKernel", 0, 0, 1024, 0, 30},
-      {"SiftKernel", 112, 0, kTileThreads, kTileBytes, kTileItems},
-      {"SelectKernel", 32, 0, kTileThreads, kTileBytes, kTileItems},
+      {"SiftKernel", 0, 0, kTileThreads, kTileBytes, kTileItems},
+      {"SelectKernel", 0, 0, kTileThreads, kTileBytes, kTileItems},
       {"MultiplyKernel", 0, 0, kTileThreads, kTileBytes, kTileItems},
       // Sums for each side of zero, chosen by the sign.
       {"SumValuesKernel<SidedSums>", 288},

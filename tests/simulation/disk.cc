@@ -29,6 +29,9 @@ struct Disk {
   Entries now;
   Entries durable;
   std::set<std::string> folders;
+  // Folders that have been renamed, from and to, since the one above them was
+  // synced.
+  std::vector<std::pair<std::string, std::string>> renamed;
   std::map<std::string, Process*> locks;
   double log_speed = 1e9;  // Bytes a second.
   int64_t fail_after = -1;
@@ -61,7 +64,20 @@ void Changed(const std::string& path) {
   if (disk->changed != nullptr) disk->changed(path);
 }
 
-// Makes the entries of a folder, or of one that was renamed, survive.
+// Renames what processes see.
+void Move(const std::string& from, const std::string& to) {
+  const auto renamed = [&](const std::string& path) {
+    return Within(path, from) ? to + path.substr(from.size()) : path;
+  };
+  Entries now;
+  for (const auto& [path, content] : disk->now) now[renamed(path)] = content;
+  disk->now = std::move(now);
+  std::set<std::string> folders;
+  for (const std::string& path : disk->folders) folders.insert(renamed(path));
+  disk->folders = std::move(folders);
+}
+
+// Makes the entries of a folder survive.
 void SyncFolder(const std::string& folder) {
   const auto in_folder = [&](const std::string& path) {
     return Within(path, folder) && path != folder;
@@ -73,6 +89,11 @@ void SyncFolder(const std::string& folder) {
   for (const auto& [path, content] : disk->now) {
     if (in_folder(path)) disk->durable[path] = content;
   }
+  auto& renamed = disk->renamed;
+  renamed.erase(
+      std::remove_if(renamed.begin(), renamed.end(),
+                     [&](const auto& each) { return in_folder(each.second); }),
+      renamed.end());
 }
 
 class SimOutput final : public OutputFile {
@@ -181,20 +202,14 @@ class SimFiles final : public Files {
 
   absl::Status Rename(const std::string& from, const std::string& to) override {
     PS_RETURN_IF_ERROR(Touch(absl::StrCat("rename to ", to).c_str(), from));
-    Entries renamed;
-    bool any = disk->folders.count(from) > 0;
-    for (const auto& [path, content] : disk->now) {
-      const bool within = Within(path, from);
-      any = any || within;
-      renamed[within ? to + path.substr(from.size()) : path] = content;
+    const bool is_folder = disk->folders.count(from) > 0;
+    if (!is_folder && disk->now.count(from) == 0) {
+      return absl::ErrnoToStatus(ENOENT, from);
     }
-    if (!any) return absl::ErrnoToStatus(ENOENT, from);
-    disk->now = std::move(renamed);
-    std::set<std::string> folders;
-    for (const std::string& path : disk->folders) {
-      folders.insert(Within(path, from) ? to + path.substr(from.size()) : path);
-    }
-    disk->folders = std::move(folders);
+    // The folder's own entries are synced before its name changes.
+    if (is_folder) SyncFolder(from);
+    Move(from, to);
+    if (is_folder) disk->renamed.emplace_back(from, to);
     Changed(to);
     PS_RETURN_IF_ERROR(Touch("sync the folder of", to));
     SyncFolder(FolderOf(to));
@@ -254,6 +269,22 @@ void LosePower(int host) {
     if (is_new) it->second = Chance(0.5);
     return it->second;
   };
+  // A folder has its old name or its new one, with all that is in it.
+  const auto renamed = disk->renamed;
+  for (auto it = renamed.rbegin(); it != renamed.rend(); ++it) {
+    const auto& [from, to] = *it;
+    if (Within(to, root) && is_lost(to)) Move(to, from);
+  }
+  for (const auto& [from, to] : renamed) {
+    if (!Within(to, root)) continue;
+    SyncFolder(from);
+    SyncFolder(to);
+  }
+  disk->renamed.erase(std::remove_if(disk->renamed.begin(), disk->renamed.end(),
+                                     [&](const auto& each) {
+                                       return Within(each.second, root);
+                                     }),
+                      disk->renamed.end());
   for (auto it = disk->now.begin(); it != disk->now.end();) {
     const bool gone = Within(it->first, root) &&
                       disk->durable.count(it->first) == 0 && is_lost(it->first);

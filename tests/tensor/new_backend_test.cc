@@ -14,7 +14,6 @@ CudaFacts Devices(int count) {
   CudaFacts facts;
   facts.num_devices = count;
   facts.has_layers = true;
-  facts.layers_have_run = true;
   return facts;
 }
 
@@ -66,21 +65,6 @@ TEST(ChooseDeviceTest, AutoTakesTheCpuAndSaysWhy) {
   }
 }
 
-TEST(ChooseDeviceTest, LayersThatNeverRanAreTakenByNameOnly) {
-  CudaFacts facts = Devices(1);
-  facts.layers_have_run = false;
-  const auto choice = ChooseDevice(Named("auto"), facts);
-  ASSERT_TRUE(choice.ok()) << choice.status();
-  EXPECT_FALSE(choice->cuda_device.has_value());
-  EXPECT_TRUE(absl::StrContains(choice->reason, "have not been run"))
-      << choice->reason;
-  for (const char* name : {"cuda", "cuda:0"}) {
-    const auto named = ChooseDevice(Named(name), facts);
-    ASSERT_TRUE(named.ok()) << named.status();
-    EXPECT_EQ(named->cuda_device, 0);
-  }
-}
-
 TEST(ChooseDeviceTest, ANumberIsTaken) {
   DeviceOptions options = Named("cuda:1", 4);
   options.workers_on_machine = 3;
@@ -103,8 +87,6 @@ TEST(ChooseDeviceTest, CpuIsTakenWhateverThereIs) {
 
 // Results would differ from those of the requested precision.
 TEST(ChooseDeviceTest, TheCpuHasNoOtherPrecision) {
-  CudaFacts never_run = Devices(1);
-  never_run.layers_have_run = false;
   const std::pair<Precision, const char*> precisions[] = {
       {Precision::kTf32, "training.precision is TF32"},
       {Precision::kBf16, "training.precision is BF16"}};
@@ -118,15 +100,10 @@ TEST(ChooseDeviceTest, TheCpuHasNoOtherPrecision) {
       EXPECT_TRUE(absl::StrContains(status.message(), part)) << status;
     }
     options.device = "auto";
-    const std::pair<CudaFacts, const char*> cases[] = {
-        {Devices(0), "there is no CUDA device"},
-        {never_run, "set machine.device to \"cuda\""}};
-    for (const auto& [facts, why] : cases) {
-      status = ChooseDevice(options, facts).status();
-      EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-      for (const char* part : {text, "\"auto\"", why}) {
-        EXPECT_TRUE(absl::StrContains(status.message(), part)) << status;
-      }
+    status = ChooseDevice(options, Devices(0)).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    for (const char* part : {text, "\"auto\"", "there is no CUDA device"}) {
+      EXPECT_TRUE(absl::StrContains(status.message(), part)) << status;
     }
     for (const char* name : {"auto", "cuda", "cuda:0"}) {
       options.device = name;

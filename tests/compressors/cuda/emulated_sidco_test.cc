@@ -475,7 +475,7 @@ TEST_F(EmulatedSidcoTest, NothingIsSelectedOfWhatIsNotFinite) {
 
 TEST_F(EmulatedSidcoTest, RefusesWhatItHasNoRoomFor) {
   EXPECT_FALSE(NewDeviceSidco(0, 1, work_.get()).ok());
-  EXPECT_EQ(NewDeviceSidco(int64_t{1} << 27, 1, work_.get()).status().code(),
+  EXPECT_EQ(NewDeviceSidco(int64_t{1} << 30, 1, work_.get()).status().code(),
             absl::StatusCode::kResourceExhausted);
   auto sidco = NewDeviceSidco(100, 10, work_.get()).value();
   DeviceSidcoRequest request;

@@ -108,24 +108,24 @@ TEST(FoldTest, HasTheBitsOfALoopForEveryKindOfSum) {
   }
 }
 
-// A quarter of a chunk, as a warm start lists at ratio 0.1.
+// As long as lists get.
 TEST(SiftTest, MeasuresALongListLikeItsChunk) {
   std::vector<float> u(kSparseChunk);
   RandomStream random(RandomKey(3));
   for (float& each : u) each = static_cast<float>(random.Uniform(-1, 1));
-  std::vector<uint16_t> offsets(kMaxListCapacity);
-  std::vector<float> values(kMaxListCapacity);
+  std::vector<uint16_t> offsets(kMeasuredListCapacity);
+  std::vector<float> values(kMeasuredListCapacity);
   uint32_t size = 0;
   ChunkStats stats;
   SiftArguments sift;
   sift.input.u = u.data();
   sift.input.n = kSparseChunk;
   sift.sum_of = SumOf::kExceedances;
-  sift.location = 0.8f;
+  sift.location = 0.96f;
   sift.counted = MagnitudeRange::Above(sift.location);
   sift.keep = true;
-  sift.kept = MagnitudeRange::Above(0.75f);
-  sift.made.capacity = kMaxListCapacity;
+  sift.kept = MagnitudeRange::Above(0.94f);
+  sift.made.capacity = kMeasuredListCapacity;
   sift.made.offsets = offsets.data();
   sift.made.values = values.data();
   sift.made.sizes = &size;
@@ -137,7 +137,7 @@ TEST(SiftTest, MeasuresALongListLikeItsChunk) {
     sift.keep = true;
     SiftChunk(block, sift, 0, shared.get());
     const ChunkStats of_chunk = stats;
-    EXPECT_GT(size, kSparseChunk / 5);
+    EXPECT_GT(size, kMeasuredListCapacity * 9 / 10);
     sift.input.lists = sift.made;
     sift.input.use_lists = true;
     ASSERT_TRUE(ChunkOf(sift.input, 0).listed);

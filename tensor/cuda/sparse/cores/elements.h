@@ -33,11 +33,9 @@ struct PackTileShared {
   alignas(16) int counts[2][kItemsPerThread * kSparseWarps];
 };
 
-// The maximum number of elements of a chunk that are kept aside, unless more
-// are expected; and the most that are ever worth it, since a list takes 6 bytes
-// an element, and the chunk itself 4.
+// The maximum number of elements of a chunk that are kept aside, unless fewer
+// are worth it.
 constexpr int kListCapacity = kSparseChunk / 8;
-constexpr int kMaxListCapacity = kSparseChunk / 8 * 3;
 
 PS_HOST_DEVICE inline int64_t NumSparseChunks(int64_t n) {
   return (n + kSparseChunk - 1) / kSparseChunk;
@@ -84,7 +82,7 @@ struct MagnitudeRange {
 // Some elements of each chunk of a vector, in ascending order of index.
 // Pointers are to the device's memory.
 struct KeptLists {
-  uint32_t capacity = 0;        // For each chunk; at most kMaxListCapacity.
+  uint32_t capacity = 0;        // For each chunk; at most kSparseChunk.
   uint16_t* offsets = nullptr;  // [chunks, capacity], within the chunk.
   float* values = nullptr;      // [chunks, capacity]
   // [chunks]. A size above `capacity` is the number of elements that would have

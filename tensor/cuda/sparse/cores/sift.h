@@ -100,6 +100,9 @@ constexpr int kMultiplyingEnd = kSummingThreads + kSparseLanes;
 
 // The lists that a block measures at a time, with a thread for each lane.
 constexpr int kListsAtATime = kSparseThreads / kSparseLanes;
+// A longer list takes as long to measure as its chunk: a thread reads all of
+// the one, and a sixteenth of the other.
+constexpr int kMeasuredListCapacity = kSparseChunk / 16;
 
 struct SiftShared {
   union {
@@ -160,20 +163,26 @@ PS_HOST_DEVICE void SiftLists(Block& block, const SiftArguments& arguments,
     if (!part.listed) return;
     const int lane = thread % kSparseLanes;
     const MagnitudeRange counted = arguments.counted;
+    const float location = arguments.location;
     const uint16_t* const offsets = OnDevice(part.offsets);
     const float* const values = OnDevice(part.values);
     const int size = static_cast<int>(part.size);
     uint32_t count = 0;
     double sum = 0;
     double squares = 0;
+    // Without branches, so that many loads are under way: what is not counted
+    // is as small as the location, and adds 0.
 #ifdef __CUDA_ARCH__
 #pragma unroll 8
 #endif
     for (int i = 0; i < size; ++i) {
+      const uint32_t bits = FloatBits(values[i]) & kMagnitudeMask;
       const bool mine = offsets[i] % kSparseLanes == lane;
-      const float x = mine ? values[i] : 0;
-      count += mine && counted.Contains(x) ? 1 : 0;
-      const double y = mine ? Addend(arguments, x) : 0;
+      count += (bits - counted.low < counted.width) & mine;
+      const float a = FloatFromBits(bits);
+      const double y =
+          static_cast<double>(mine & (a > location) ? a : location) -
+          static_cast<double>(location);
       sum = AddRounded(sum, y);
       squares = AddRounded(squares, MultiplyRounded(y, y));
     }
