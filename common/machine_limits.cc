@@ -1,5 +1,6 @@
 #include "common/machine_limits.h"
 
+#include <malloc.h>
 #include <sched.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -103,6 +104,21 @@ int64_t MachineMemoryBytes() {
   const int64_t physical =
       int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
   return std::min(physical, OwnLimits().bytes);
+}
+
+int64_t HeapBytes() {
+  const struct mallinfo2 info = mallinfo2();
+  return static_cast<int64_t>(info.uordblks + info.hblkhd);
+}
+
+int64_t OutOfMemoryKills() {
+  std::ifstream counters("/proc/vmstat");
+  std::string name;
+  int64_t count = 0;
+  while (counters >> name >> count) {
+    if (name == "oom_kill") return count;
+  }
+  return 0;
 }
 
 int MachineCores() {

@@ -14,6 +14,13 @@ namespace ps {
 // runs or of one above it, as containers have. Thread-safe.
 int64_t MachineMemoryBytes();
 
+// What this process has allocated and not freed, in bytes. Thread-safe.
+int64_t HeapBytes();
+
+// How many processes the kernel has killed since the machine was started
+// because there was no memory left; 0 if it does not say. Thread-safe.
+int64_t OutOfMemoryKills();
+
 // Processors on which this process may run at once, at least 1: those of its
 // affinity mask, or as many as its control groups give it time for, rounded
 // down. Thread-safe.

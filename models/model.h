@@ -91,9 +91,13 @@ class Model {
                                               const Tensor& weights,
                                               std::vector<float>* outputs) = 0;
 
-  // Plans a training step on batches of this size, and keeps nothing of the
-  // plan. Errors: kInvalidArgument if a layer cannot train on them.
-  virtual absl::Status CheckBatchSize(int64_t) { return absl::OkStatus(); }
+  // Plans a step on batches of this size, and keeps nothing of the plan.
+  // Returns the bytes that it would take, as for activation_bytes(). Errors:
+  // kInvalidArgument if a layer cannot train on them.
+  virtual absl::StatusOr<int64_t> PlanBytes(int64_t /*batch_size*/,
+                                            bool /*training*/) {
+    return 0;
+  }
 
   // Checks that each sequence is long enough for its labels. Errors:
   // kInvalidArgument, with the number of sequences that are not and the name of

@@ -124,8 +124,11 @@ class SequentialModel final : public Model {
     return result;
   }
 
-  absl::Status CheckBatchSize(int64_t batch_size) override {
-    return CreatePlan(batch_size, TypicalSteps(), /*training=*/true).status();
+  absl::StatusOr<int64_t> PlanBytes(int64_t batch_size,
+                                    bool training) override {
+    PS_ASSIGN_OR_RETURN(const std::unique_ptr<NetworkPlan> plan,
+                        CreatePlan(batch_size, TypicalSteps(), training));
+    return plan->activation_bytes();
   }
 
   absl::Status CheckSequences(

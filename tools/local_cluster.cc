@@ -1,6 +1,7 @@
 #include "tools/local_cluster.h"
 
-#include <algorithm>
+#include <csignal>
+#include <cstdint>
 #include <filesystem>
 #include <iostream>
 #include <map>
@@ -14,6 +15,7 @@
 #include "common/clock.h"
 #include "common/config.h"
 #include "common/consistency.h"
+#include "common/counted.h"
 #include "common/exit_codes.h"
 #include "common/file.h"
 #include "common/host_and_port.h"
@@ -111,6 +113,8 @@ class LocalCluster {
   }
   // Why the job cannot go on, once a child has failed.
   absl::Status Failure();
+  // DescribeExit, with what is known of the machine's memory.
+  std::string Describe(const Member& member, const ProcessExit& exit) const;
   bool IsRunning(const std::string& name) const;
   // Until all have ended, the deadline, or Ctrl-C.
   void WaitForChildren(absl::Time deadline);
@@ -146,6 +150,7 @@ class LocalCluster {
   bool enough_ = false;
   bool stopping_ = false;
   bool saving_ = false;  // The child that failed first had saved a snapshot.
+  const int64_t kills_before_ = OutOfMemoryKills();
   const bool keeps_snapshots_;
   const bool keeps_log_;
 };
@@ -382,6 +387,23 @@ void LocalCluster::Relay(int child, absl::string_view line) {
                    progress_.live() ? ShortLogLine(line) : std::string(line)));
 }
 
+std::string LocalCluster::Describe(const Member& member,
+                                   const ProcessExit& exit) const {
+  std::string text = DescribeExit(exit);
+  if (exit.signal != SIGKILL) return text;
+  const int64_t kills = OutOfMemoryKills() - kills_before_;
+  if (kills > 0) {
+    text = absl::StrCat(
+        "was killed by signal 9: this machine, or its control group, has no "
+        "memory left, and the kernel has killed ",
+        Counted(kills, "process"), " since the job began");
+  }
+  if (member.rank >= 0 && !options_.worker_memory.empty()) {
+    absl::StrAppend(&text, "; a worker takes ", options_.worker_memory);
+  }
+  return text;
+}
+
 void LocalCluster::Ended(int child, const ProcessExit& exit) {
   const Member& member = members_[child];
   const int rank = member.rank;
@@ -391,7 +413,7 @@ void LocalCluster::Ended(int child, const ProcessExit& exit) {
   }
   const bool running = !stopping_ && failed_.empty();
   if (running && exit.signal != 0 && CanComeBack(member)) {
-    progress_.Print(absl::StrCat(member.name, " ", DescribeExit(exit),
+    progress_.Print(absl::StrCat(member.name, " ", Describe(member, exit),
                                  "; it is started again and goes on"));
     killed_.push_back(child);
     return;
@@ -408,15 +430,15 @@ void LocalCluster::Ended(int child, const ProcessExit& exit) {
   if (running && rank > 0 && num_lost_ < may_be_lost) {
     ++num_lost_;
     progress_.Print(absl::StrCat(
-        member.name, " ", DescribeExit(exit), after_colon, "; the job needs ",
-        MinWorkers(config_),
+        member.name, " ", Describe(member, exit), after_colon,
+        "; the job needs ", MinWorkers(config_),
         " workers and continues if servers can (consistency.min_workers)"));
     return;
   }
   failed_.Add({member.name, exit, error,
-               absl::StrCat(member.name, " ", DescribeExit(exit), after_colon,
-                            "\nIts log: ", options_.run_directory, "/logs/",
-                            member.name, ".log")});
+               absl::StrCat(member.name, " ", Describe(member, exit),
+                            after_colon, "\nIts log: ", options_.run_directory,
+                            "/logs/", member.name, ".log")});
 }
 
 void LocalCluster::LookAtMetrics() {

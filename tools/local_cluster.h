@@ -39,6 +39,9 @@ struct LocalClusterOptions {
   // Where server 0 serves metrics; the other servers and then the workers do so
   // at the ports after it (AddressOfNumber). Empty: none does.
   std::string metrics_listen;
+  // What a worker takes, "about 60 MiB of memory: ...", for messages about
+  // workers that were killed. Empty: not known.
+  std::string worker_memory;
   // Also shows the lines of the logs; otherwise they are written to
   // run_directory/logs only.
   bool show_log = true;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/config.h"
@@ -15,6 +16,7 @@
 #include "common/flags.h"
 #include "common/host_and_port.h"
 #include "common/job_fields.h"
+#include "common/machine_limits.h"
 #include "common/program.h"
 #include "common/run_directory.h"
 #include "common/schedule.h"
@@ -35,6 +37,7 @@
 #include "tools/run_report.h"
 #include "worker/job_check.h"
 #include "worker/job_model.h"
+#include "worker/worker_memory.h"
 
 namespace ps {
 namespace {
@@ -150,6 +153,16 @@ absl::Status CheckAddresses(const Flags& flags, const ClusterConfig& cluster) {
         CheckAddress("metrics", AddressOfNumber(flags.metrics_listen, i)));
   }
   return absl::OkStatus();
+}
+
+// A note if the workers take more memory than this machine has, else empty.
+std::string MemoryNote(const WorkerMemory& memory, int num_workers) {
+  const int64_t machine = MachineMemoryBytes();
+  if (memory.total() <= machine / num_workers) return "";
+  return absl::StrCat(Counted(num_workers, "worker"),
+                      num_workers == 1 ? " takes about " : " take about ",
+                      (num_workers * memory.total()) >> 20,
+                      " MiB of memory, and this machine has ", machine >> 20);
 }
 
 bool KeepsSnapshots(const LocalClusterOptions& options) {
@@ -319,6 +332,7 @@ absl::StatusOr<JobConfig> JobOfRun(const std::string& path,
 // before anything is started. This process uses no device unless it ends
 // afterwards: a device's memory is for workers.
 absl::StatusOr<CheckedJob> CheckHere(JobConfig config, bool ends) {
+  const bool on_device = absl::StartsWith(config.machine().device(), "cuda");
   if (!ends) {
     PS_RETURN_IF_ERROR(CheckDevice(config, /*worker_rank=*/0));
     config.mutable_machine()->set_device("cpu");
@@ -328,6 +342,7 @@ absl::StatusOr<CheckedJob> CheckHere(JobConfig config, bool ends) {
   FLAGS_minloglevel = google::GLOG_WARNING;
   absl::StatusOr<CheckedJob> checked = CheckTraining(config, /*worker_rank=*/0);
   FLAGS_minloglevel = log_level;
+  if (checked.ok() && on_device) checked->memory = WorkerMemory();
   GiveBackMemory();
   return checked;
 }
@@ -368,19 +383,29 @@ int Train(const Flags& flags) {
   const absl::Status can_start = CheckLocalCluster(*options);
   if (!can_start.ok()) return Fail(can_start, kExitFailed);
   const bool only_check = !flags.check.empty();
-  const absl::StatusOr<CheckedJob> checked = CheckHere(*config, only_check);
+  absl::StatusOr<CheckedJob> checked = CheckHere(*config, only_check);
   absl::Status wrong = checked.status();
   if (wrong.ok() && flags.check == kEverything) {
     wrong = CheckEveryExample(*config);
   }
   if (!wrong.ok()) return Fail(wrong, ExitCodeFor(wrong));
+  const std::string too_large =
+      MemoryNote(checked->memory, config->cluster().num_workers());
+  if (!too_large.empty()) checked->notes.push_back(too_large);
   if (only_check) {
     std::printf("%s is a valid job: %s\n", job.c_str(),
                 checked->summary.c_str());
+    if (checked->memory.total() > 0) {
+      std::printf("each worker takes %s\n", Describe(checked->memory).c_str());
+    }
     for (const std::string& note : checked->notes) {
       std::printf("note: %s\n", note.c_str());
     }
     return kExitDone;
+  }
+  if (!too_large.empty()) std::printf("note: %s\n", too_large.c_str());
+  if (checked->memory.total() > 0) {
+    options->worker_memory = Describe(checked->memory);
   }
   if (flags.resume) {
     SetRunDirectory(flags.job, &*options);

@@ -20,7 +20,7 @@ constexpr int64_t kMinRowWindows = 20;
 
 constexpr int64_t kRecordings = 16;
 
-int64_t BatchSize(const ExampleShape& example, int64_t num_examples) {
+int64_t BatchSizeOf(const ExampleShape& example, int64_t num_examples) {
   int64_t size = kRecordings;
   if (IsText(example.task)) {
     return std::clamp<int64_t>(num_examples / kMinRowWindows, 1, kTextRows);
@@ -79,6 +79,10 @@ void Add(const BatchResult& result, BatchResult* sum) {
 
 }  // namespace
 
+int64_t EvaluationBatchSize(const Dataset& dataset) {
+  return BatchSizeOf(dataset.example_shape(), dataset.size());
+}
+
 absl::StatusOr<Evaluation> Evaluate(const Dataset& dataset,
                                     const Tensor& weights, Model* model,
                                     const OutputsHandler& handler) {
@@ -86,7 +90,7 @@ absl::StatusOr<Evaluation> Evaluate(const Dataset& dataset,
     return absl::FailedPreconditionError("the test set is empty");
   }
   const ExampleShape example = dataset.example_shape();
-  const int64_t batch_size = BatchSize(example, dataset.size());
+  const int64_t batch_size = EvaluationBatchSize(dataset);
   Batch batch;
   std::vector<float> outputs;
   BatchResult sum;

@@ -2,6 +2,7 @@
 #ifndef WORKER_EVALUATOR_H_
 #define WORKER_EVALUATOR_H_
 
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -19,6 +20,9 @@ namespace ps {
 // (Model::Predict).
 using OutputsHandler = std::function<absl::Status(
     const Batch& batch, const std::vector<float>& outputs)>;
+
+// The most examples that Evaluate gives to the model at a time.
+int64_t EvaluationBatchSize(const Dataset& dataset);
 
 // Evaluates the whole set, in order. Text is processed in parallel rows, one
 // for every 20 windows and at most 10, each of which carries its state from

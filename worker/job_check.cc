@@ -11,6 +11,7 @@
 #include "common/status_macros.h"
 #include "common/thread_pool.h"
 #include "data/dataset.h"
+#include "tensor/backend.h"
 #include "transport/shard_map.h"
 #include "worker/bucket_plan.h"
 #include "worker/first_weights.h"
@@ -85,6 +86,9 @@ absl::StatusOr<CheckedJob> CheckTraining(const JobConfig& config,
                    Counted(parts.data.train->size(), "training example"), ", ",
                    Counted(parts.data.test->size(), "test example"), ", ",
                    Counted(parts.plan->total_iterations, "iteration"));
+  if (parts.backend->uses_threads()) {
+    PS_ASSIGN_OR_RETURN(job.memory, WorkerMemoryOf(config, worker_rank, parts));
+  }
   job.data_text = parts.data.description.text();
   job.notes = parts.notes;
   return job;

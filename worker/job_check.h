@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "proto/config.pb.h"
+#include "worker/worker_memory.h"
 
 namespace ps {
 
@@ -15,6 +16,8 @@ struct CheckedJob {
   // As in "mlp with 6,370 parameters, 200 training examples, 50 test examples,
   // 25 iterations".
   std::string summary;
+  // All 0 if it computes on a device.
+  WorkerMemory memory;
   std::string data_text;           // The text of the DataDescription.
   std::vector<std::string> notes;  // Of the job, and of its data.
 };

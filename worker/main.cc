@@ -89,6 +89,9 @@ absl::Status Check(const Flags& flags) {
   PS_RETURN_IF_ERROR(Credentials::Create(credentials).status());
   PS_ASSIGN_OR_RETURN(const CheckedJob job, CheckTraining(config, flags.rank));
   std::printf("worker %d can begin: %s\n", flags.rank, job.summary.c_str());
+  if (job.memory.total() > 0) {
+    std::printf("it takes %s\n", Describe(job.memory).c_str());
+  }
   for (const std::string& note : job.notes) {
     std::printf("note: %s\n", note.c_str());
   }

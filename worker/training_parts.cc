@@ -6,6 +6,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "common/counted.h"
+#include "common/machine_limits.h"
 #include "common/stage_workers.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
@@ -22,7 +23,9 @@ absl::Status ReadData(const JobConfig& config, TrainingParts* parts) {
   DatasetOptions data;
   data.config = config.data();
   data.seed = config.seed();
+  const int64_t before = HeapBytes();
   PS_ASSIGN_OR_RETURN(parts->data, NewDataset(data));
+  parts->data_bytes = HeapBytes() - before;
   parts->set = {parts->data.train->size(), parts->data.train->order()};
   PS_ASSIGN_OR_RETURN(TrainingPlan plan, PlanTraining(config, parts->set));
   parts->plan = std::make_unique<TrainingPlan>(std::move(plan));
@@ -106,7 +109,8 @@ absl::StatusOr<TrainingParts> MakeTrainingParts(const JobConfig& config,
   // One example can be too few for batch normalisation, and only one.
   if (config.training().batch_size() == 1) {
     PS_RETURN_IF_ERROR(
-        Annotate(parts.model->CheckBatchSize(1), "training.batch_size is 1"));
+        Annotate(parts.model->PlanBytes(1, /*training=*/true).status(),
+                 "training.batch_size is 1"));
   }
   if (config.training().has_layer_parallel()) {
     if (WorkersHaveStages(config)) {

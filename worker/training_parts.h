@@ -3,6 +3,7 @@
 #ifndef WORKER_TRAINING_PARTS_H_
 #define WORKER_TRAINING_PARTS_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,7 +21,8 @@ namespace ps {
 
 struct TrainingParts {
   DatasetPair data;
-  TrainingSet set;  // What is known of data.train.
+  int64_t data_bytes = 0;  // What `data` holds on the heap.
+  TrainingSet set;         // What is known of data.train.
   std::unique_ptr<TrainingPlan> plan;
   // Those of the job and of its data, for people.
   std::vector<std::string> notes;

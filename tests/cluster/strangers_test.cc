@@ -265,16 +265,6 @@ TEST_F(Strangers, AreRefusedAndTheHonestJobKeepsItsBits) {
   EXPECT_TRUE(weights("undisturbed") == weights("disturbed"));
 }
 
-int64_t LargestMemoryOf(pid_t pid) {
-  std::ifstream status(absl::StrCat("/proc/", pid, "/status"));
-  std::string word;
-  int64_t kilobytes = 0;
-  while (status >> word) {
-    if (word == "VmHWM:") status >> kilobytes;
-  }
-  return kilobytes << 10;
-}
-
 // A worker of the job sends what a server does not take.
 TEST_F(Strangers, AMessageThatIsTooLongCostsAServerItsQuotaOnly) {
   const std::string file = path("address");
@@ -287,7 +277,7 @@ TEST_F(Strangers, AMessageThatIsTooLongCostsAServerItsQuotaOnly) {
   JobConfig job = job_;
   job.mutable_cluster()->set_credit_megabytes(1);
   const int64_t quota = MessageQuotaBytes(job.cluster(), 1 << 20);
-  const int64_t before = LargestMemoryOf(server->pid());
+  const int64_t before = PeakMemoryOf(server->pid());
   ASSERT_GT(before, 0);
   const auto channel =
       MakeChannel(*ReadFile(file), int64_t{1} << 30,
@@ -301,7 +291,7 @@ TEST_F(Strangers, AMessageThatIsTooLongCostsAServerItsQuotaOnly) {
 #else
   constexpr int kQuotas = 2;
 #endif
-  EXPECT_LT(LargestMemoryOf(server->pid()), before + kQuotas * quota);
+  EXPECT_LT(PeakMemoryOf(server->pid()), before + kQuotas * quota);
   EXPECT_TRUE(Call(channel, "GetStatus", "").ok());
 }
 
@@ -382,7 +372,7 @@ TEST_F(Strangers, ABacklogStaysWithinTheBoundThatTheServerNames) {
   ASSERT_NE(at, std::string::npos) << output;
   const int64_t bound = std::stoll(output.substr(at + sizeof(kBefore) - 1))
                         << 20;
-  const int64_t largest = LargestMemoryOf(server->pid());
+  const int64_t largest = PeakMemoryOf(server->pid());
   // What workers sent, and what was sent to them.
   EXPECT_GT(largest, 3 * kBuckets * kBucketElements * int64_t{4});
   EXPECT_LT(largest, bound);

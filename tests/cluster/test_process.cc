@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cctype>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -65,6 +66,16 @@ std::vector<pid_t> ProcessesWith(const std::string& text) {
     if (absl::StrContains(line, text)) pids.push_back(pid);
   }
   return pids;
+}
+
+int64_t PeakMemoryOf(pid_t pid) {
+  std::ifstream status(absl::StrCat("/proc/", pid, "/status"));
+  std::string word;
+  int64_t kilobytes = 0;
+  while (status >> word) {
+    if (word == "VmHWM:") status >> kilobytes;
+  }
+  return kilobytes << 10;
 }
 
 TestProcess::TestProcess(const std::vector<std::string>& arguments,

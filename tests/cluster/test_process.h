@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -23,6 +24,10 @@ bool WaitFor(absl::Duration timeout, const std::function<bool()>& condition);
 
 // The processes, except zombies, whose command line contains `text`.
 std::vector<pid_t> ProcessesWith(const std::string& text);
+
+// The most bytes in physical memory that a process has had (VmHWM); 0 if it is
+// gone.
+int64_t PeakMemoryOf(pid_t pid);
 
 // A process that is killed when the object is destroyed, if it still runs. Not
 // thread-safe.

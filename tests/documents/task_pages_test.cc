@@ -216,10 +216,11 @@ TEST_F(TaskPages, SlowNetworksCommandsRun) {
 }
 
 TEST_F(TaskPages, TroubleshootingsCommandsRun) {
-  EXPECT_THAT(RunCommands(Page("troubleshooting.md"), 5),
+  EXPECT_THAT(RunCommands(Page("troubleshooting.md"), 6),
               AllOf(HasSubstr("lower worker_optimizer.learning_rate, or set "
                               "training.non_finite=SKIP"),
-                    HasSubstr("runs/none"), HasSubstr("MiB of memory")));
+                    HasSubstr("runs/none"), HasSubstr("server 0 takes at most"),
+                    HasSubstr("a worker takes about")));
 }
 
 // What lies between "..." of a quoted message is in one of the programs; what

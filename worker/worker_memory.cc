@@ -1,0 +1,175 @@
+#include "worker/worker_memory.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/machine_limits.h"
+#include "common/status_macros.h"
+#include "models/described/weight_uses.h"
+#include "tensor/backend.h"
+#include "worker/bucket_plan.h"
+#include "worker/evaluator.h"
+#include "worker/gradient_pipeline.h"
+#include "worker/job_model.h"
+#include "worker/worker_weights.h"
+
+namespace ps {
+namespace {
+
+constexpr int64_t kFloat = sizeof(float);
+constexpr int64_t kMebibyte = int64_t{1} << 20;
+// Measured: 34 MiB at the peak of a worker with 6,370 parameters and 2 threads.
+constexpr int64_t kProgramBytes = 40 * kMebibyte;
+
+// Plans as another backend does, with tensors of zeros that take no memory
+// until somebody writes to them, and counts their bytes.
+class PlanningBackend final : public Backend {
+ public:
+  // `backend` is not owned and outlives this one.
+  explicit PlanningBackend(Backend* backend) : backend_(backend) {}
+
+  // Of all tensors so far.
+  int64_t bytes() const { return bytes_; }
+
+  absl::string_view name() const override { return backend_->name(); }
+  absl::StatusOr<Tensor> Allocate(const Shape& shape) override {
+    const auto bytes = static_cast<size_t>(NumElements(shape) * kFloat) + 1;
+    void* const data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (data == MAP_FAILED) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("no memory for a tensor of shape ", ShapeString(shape)));
+    }
+    bytes_ += static_cast<int64_t>(bytes);
+    return Tensor(
+        std::shared_ptr<float>(static_cast<float*>(data),
+                               [bytes](float* data) { munmap(data, bytes); }),
+        shape);
+  }
+  absl::Status CopyFromHost(const float* host, Tensor* tensor) override {
+    return backend_->CopyFromHost(host, tensor);
+  }
+  absl::Status CopyToHost(const Tensor& tensor, float* host) override {
+    return backend_->CopyToHost(tensor, host);
+  }
+  NnKernels& nn() override { return backend_->nn(); }
+  SequenceKernels& sequences() override { return backend_->sequences(); }
+  SparseKernels& sparse() override { return backend_->sparse(); }
+
+ private:
+  Backend* const backend_;
+  int64_t bytes_ = 0;
+};
+
+// Of one training batch.
+int64_t BatchBytes(const JobConfig& config, const TrainingParts& parts) {
+  const ExampleShape& example = parts.data.train->example_shape();
+  return config.training().batch_size() * kFloat * (example.num_elements() + 1);
+}
+
+// Bytes that a push and its answer have on their way, twice each: as a message
+// and in gRPC's buffers.
+int64_t MessageBytes(const JobConfig& config, int64_t num_parameters) {
+  const int64_t dense = num_parameters * kFloat;
+  // An element that is kept has an index, too.
+  const double kept = config.compressor().name() == "none"
+                          ? 1
+                          : std::min(1.0, 2 * config.compressor().ratio());
+  return 2 * (static_cast<int64_t>(kept * static_cast<double>(dense)) + dense);
+}
+
+// Makes the pipeline that sends the gradients of `model`, which allocates from
+// `backend`.
+absl::Status MakePipeline(const JobConfig& config, int worker_rank,
+                          const TrainingParts& parts, Model* model,
+                          Backend* backend) {
+  GradientPipelineOptions options;
+  options.config = &config;
+  options.worker_rank = worker_rank;
+  options.parameters = model->parameters();
+  PS_ASSIGN_OR_RETURN(options.uses,
+                      WeightUses(*model, parts.data.train->example_shape()));
+  options.buckets = parts.buckets;
+  const std::vector<int64_t> averaged =
+      AveragedBuckets(config.training(), model->statistics_values().size());
+  PS_ASSIGN_OR_RETURN(const ShardMap map,
+                      PlanShards(config.cluster(), options.buckets, averaged));
+  options.shard_map = &map;
+  options.backend = backend;
+  return GradientPipeline::Create(options).status();
+}
+
+}  // namespace
+
+absl::StatusOr<WorkerMemory> WorkerMemoryOf(const JobConfig& config,
+                                            int worker_rank,
+                                            const TrainingParts& parts) {
+  WorkerMemory memory;
+  memory.program = kProgramBytes;
+  memory.data = parts.data_bytes + (config.machine().prefetch_batches() + 1) *
+                                       BatchBytes(config, parts);
+  JobConfig on_cpu = config;
+  on_cpu.mutable_machine()->set_device("cpu");
+  on_cpu.mutable_training()->set_precision(TrainingConfig::FP32);
+  PS_ASSIGN_OR_RETURN(const std::unique_ptr<Backend> kernels,
+                      MakeBackend(on_cpu, worker_rank));
+  PlanningBackend backend(kernels.get());
+  const int64_t heap_before = HeapBytes();
+  PS_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Model> model,
+      MakeModel(on_cpu, parts.data.train->example_shape(), &backend));
+  PS_ASSIGN_OR_RETURN(memory.activations,
+                      model->PlanBytes(config.training().batch_size(),
+                                       /*training=*/true));
+  if (worker_rank == 0) {
+    PS_ASSIGN_OR_RETURN(const int64_t evaluation,
+                        model->PlanBytes(EvaluationBatchSize(*parts.data.test),
+                                         /*training=*/false));
+    memory.activations += evaluation;
+  }
+  memory.scratch = std::max<int64_t>(0, HeapBytes() - heap_before);
+
+  const int64_t n = model->num_parameters();
+  const int64_t before = backend.bytes();
+  if (config.has_worker_optimizer()) {
+    WorkerWeightsOptions own;
+    own.config = &config;
+    own.num_parameters = n;
+    own.total_iterations = parts.plan->total_iterations;
+    own.backend = &backend;
+    PS_RETURN_IF_ERROR(WorkerWeights::Create(own).status());
+  }
+  const int64_t own_weights = backend.bytes() - before;
+  // Those of the servers, and the gradient.
+  memory.weights = 2 * n * kFloat + own_weights;
+
+  const int64_t before_pipeline = backend.bytes();
+  PS_RETURN_IF_ERROR(
+      MakePipeline(config, worker_rank, parts, model.get(), &backend));
+  memory.compression = backend.bytes() - before_pipeline;
+  memory.messages = MessageBytes(config, NumTrained(parts.buckets));
+  // The weights, and the file with them; a snapshot has them and the residuals,
+  // and the state of worker_optimizer as such and as a part of it.
+  memory.snapshot = 2 * n * kFloat;
+  if (config.checkpoint().every() > 0) memory.snapshot += 2 * own_weights;
+  return memory;
+}
+
+std::string Describe(const WorkerMemory& memory) {
+  const auto mebibytes = [](int64_t bytes) {
+    return (bytes + kMebibyte - 1) / kMebibyte;
+  };
+  return absl::StrCat(
+      "about ", mebibytes(memory.total()), " MiB of memory: program ",
+      mebibytes(memory.program), ", data ", mebibytes(memory.data),
+      ", weights ", mebibytes(memory.weights), ", activations ",
+      mebibytes(memory.activations), ", scratch ", mebibytes(memory.scratch),
+      ", compression ", mebibytes(memory.compression), ", messages ",
+      mebibytes(memory.messages), ", snapshot ", mebibytes(memory.snapshot));
+}
+
+}  // namespace ps
