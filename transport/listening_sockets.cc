@@ -1,7 +1,9 @@
 #include "transport/listening_sockets.h"
 
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <sys/file.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -10,9 +12,11 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "common/host_and_port.h"
 #include "common/status_macros.h"
@@ -40,6 +44,15 @@ absl::StatusOr<UniqueFd> ListenOnUnixSocket(const std::string& address) {
   name.sun_family = AF_UNIX;
   std::memcpy(name.sun_path, path.data(), path.size());
   const auto* const generic = reinterpret_cast<const sockaddr*>(&name);
+  // Another server may look for the same name, or remove it, at this moment.
+  const size_t end = path.rfind('/');
+  const std::string folder(end == absl::string_view::npos ? "."
+                           : end == 0                     ? "/"
+                                      : path.substr(0, end));
+  const UniqueFd lock(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (lock.get() < 0 || flock(lock.get(), LOCK_EX) != 0) {
+    return absl::UnavailableError(std::strerror(errno));
+  }
   // One that a killed server has left is refused connections, and in the way.
   const UniqueFd probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (connect(probe.get(), generic, sizeof(name)) != 0 &&

@@ -7,18 +7,22 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "common/mutex.h"
 #include "common/unique_fd.h"
 #include "gtest/gtest.h"
 #include "transport/handshake_pace.h"
+#include "transport/listening_sockets.h"
 
 namespace ps {
 namespace {
@@ -339,6 +343,27 @@ TEST_F(AcceptorTest, ReplacesASocketWhereNobodyListens) {
   // The file is left.
   acceptor_->Stop();
   Listen(address, 10, 10);
+  unlink(address.substr(5).c_str());
+}
+
+// All of them find a socket where nobody listens, and one replaces it.
+TEST_F(AcceptorTest, OfServersThatBeginAtOnceOneGetsTheSocket) {
+  const std::string address = absl::StrCat("unix:/tmp/acceptors.", getpid());
+  for (int round = 0; round < 50; ++round) {
+    std::atomic<int> listening = 0;
+    std::vector<std::vector<UniqueFd>> sockets(8);
+    std::vector<std::thread> threads;
+    for (std::vector<UniqueFd>& mine : sockets) {
+      threads.emplace_back([&] {
+        absl::StatusOr<std::vector<UniqueFd>> listened = ListenAt(address);
+        if (!listened.ok()) return;
+        ++listening;
+        mine = *std::move(listened);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    ASSERT_EQ(listening, 1) << "round " << round;
+  }
   unlink(address.substr(5).c_str());
 }
 

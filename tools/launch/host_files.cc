@@ -100,14 +100,16 @@ absl::StatusOr<std::string> HostFilesScript(const HostFilesOptions& options,
   absl::StrAppend(&script, "umask 077\nmkdir -p ", RemoteCertificates(folder),
                   " ", RemoteRecords(folder), " && cd ", folder,
                   " && chmod 700 . ", kCertificates, " || exit 1\n",
-                  "if [ -e run_id ] && [ \"$(cat run_id)\" != ",
+                  // Of two that begin at once, only one can make the file.
+                  "if ! (set -C; echo ", QuoteForShell(record.run_id),
+                  " >run_id) 2>/dev/null && [ -e run_id ] && "
+                  "[ \"$(cat run_id)\" != ",
                   QuoteForShell(record.run_id), " ]; then\n  echo ",
                   QuoteForShell(absl::StrCat(
                       "~/", folder,
                       " belongs to another run; name another directory with "
                       "--run-dir, or remove it there")),
                   " >&2\n  exit 1\nfi\n",
-                  WriteFileCommand("run_id", record.run_id + "\n"),
                   WriteFileCommand(kJob, ResolvedConfigText(*options.config)),
                   WriteFileCommand(kLifeline, kLifelineScript));
   if (!options.certificates.empty()) {

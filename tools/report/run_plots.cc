@@ -17,7 +17,8 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-// Lines without points. When colours repeat, the dashes change.
+// Lines without points. Each has other dashes than the one before, so that it
+// shows what it covers.
 std::vector<PlotSeries> SeriesOf(const std::vector<RunRecords>& runs) {
   std::vector<PlotSeries> all;
   for (const std::string& label : RunLabels(runs)) {
@@ -25,7 +26,7 @@ std::vector<PlotSeries> SeriesOf(const std::vector<RunRecords>& runs) {
     PlotSeries& series = all.emplace_back();
     series.label = label;
     series.color = i % kNumPlotColors;
-    series.dash = i / kNumPlotColors % kNumPlotDashes;
+    series.dash = (i + i / kNumPlotColors) % kNumPlotDashes;
   }
   return all;
 }

@@ -132,6 +132,26 @@ TEST_F(HostFiles, TheFolderOfAnotherRunIsLeftAlone) {
   EXPECT_EQ(LoadConfig(Home(RemoteJobPath(job_.folder)))->seed(), 1u);
 }
 
+TEST_F(HostFiles, OfRunsThatBeginAtOnceOneTakesTheFolder) {
+  std::string output;
+  ASSERT_EQ(Run(&output), 0) << output;
+  const std::string folder = Home(job_.folder);
+  // Each has its own script, by its id.
+  std::string all;
+  for (int i = 0; i < 8; ++i) {
+    job_.record.run_id = absl::StrCat("run", i);
+    Run(&output);
+    fs::rename(folder_ + "/script", absl::StrCat(folder_, "/script", i));
+    absl::StrAppend(&all, "sh ../script", i,
+                    " >/dev/null 2>&1 && echo took & ");
+  }
+  for (int round = 0; round < 10; ++round) {
+    fs::remove_all(folder);
+    ASSERT_EQ(InHome(all + "wait", &output), 0);
+    ASSERT_EQ(output, "took\n") << "round " << round;
+  }
+}
+
 TEST_F(HostFiles, AProgramThatIsMissingIsNamed) {
   job_.record.worker_program = "no such/worker";
   std::string output;

@@ -225,6 +225,22 @@ TEST(ExchangePlotsTest, BytesAreLogarithmicIfRunsEndFarApart) {
   EXPECT_EQ(scale(), PlotScale::kLogarithmic);
 }
 
+// A run that has the values of the one before would otherwise hide it.
+TEST(ExchangePlotsTest, RunsOneAfterTheOtherHaveOtherDashes) {
+  std::vector<RunRecords> runs;
+  for (int i = 0; i <= kNumPlotColors; ++i) runs.push_back(RunOf("topk", 40));
+  const std::vector<Plot> plots = ExchangePlots(runs);
+  const auto& lines = PlotNamed(plots, "Bytes up").series;
+  ASSERT_EQ(lines.size(), runs.size());
+  EXPECT_EQ(lines[0].dash, 0);
+  for (size_t i = 1; i < lines.size(); ++i) {
+    EXPECT_NE(lines[i].dash, lines[i - 1].dash) << i;
+  }
+  // The first colour comes again, with other dashes.
+  EXPECT_EQ(lines.back().color, lines[0].color);
+  EXPECT_NE(lines.back().dash, lines[0].dash);
+}
+
 TEST(ExchangePlotsTest, BothDirectionsAreShown) {
   const std::vector<Plot> plots = ExchangePlots({RunOf("topk", 40)});
   EXPECT_EQ(PlotNamed(plots, "Bytes up").series[0].points.back().y, 40000);
