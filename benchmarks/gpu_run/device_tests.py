@@ -6,16 +6,17 @@ import re
 
 from gpu_run import commands
 
-# Where a case needs a device, its name says so (tests/tensor/require_device.h).
-CASES = "*cuda*:*OnDevice*-*emulated*:*Emulated*"
-# Programs whose device is emulated.
-EMULATED = re.compile(r"emulated_[^/]*$")
+# Where a case needs a device, its name says so (tests/tensor/require_device.h);
+# LayerOnDevice says the same of an emulated one.
+CASES = "*cuda*:*OnDevice*-*emulated*:*Emulated*:*LayerOnDevice*"
+# Programs whose device is emulated, and the rehearsal of this one.
+NO_DEVICE = re.compile(r"(emulated_[^/]*|/on_gpu_test)$")
 # Forbids to skip for want of a device.
 REQUIRE = {"GRADSIEVE_REQUIRE_DEVICE": "1"}
 # One allocation for each array, so that memcheck sees what overruns it.
 SEPARATE = {"GRADSIEVE_CUDA_SEPARATE_ALLOCATIONS": "1"}
-# Whole models use the same kernels, and take too long under a sanitizer.
-NOT_SANITIZED = "tests/models/"
+# Layers and models call cuDNN, with which a sanitizer takes hours.
+SANITIZED = "tests/compressors/"
 # A program is divided into parts of about this many cases, which run at once.
 CASES_OF_SHARD = 32
 
@@ -33,7 +34,7 @@ def all_programs(root):
                          for name in names if name.endswith("_test")
                          and os.access(os.path.join(folder, name), os.X_OK)
                          and ".runfiles" not in folder]
-    return sorted(name for name in programs if not EMULATED.search(name))
+    return sorted(name for name in programs if not NO_DEVICE.search(name))
 
 
 def programs_with_cases(run, step):
@@ -163,7 +164,7 @@ def tests(run, step):
 def sanitizer(run, step):
     programs = {name: cases
                 for name, cases in programs_with_cases(run, step).items()
-                if not name.startswith(NOT_SANITIZED)}
+                if name.startswith(SANITIZED)}
     for tool in ("memcheck", "racecheck"):
         run_programs(run, step, programs,
                      [tool, "compute-sanitizer", "--tool", tool,

@@ -3,6 +3,8 @@ that a run that is cut off loses nothing, and results.md, a table of it."""
 import datetime
 import json
 import os
+import shutil
+import tarfile
 import threading
 import time
 
@@ -41,6 +43,18 @@ class Results:
 
     def start(self, name):
         return Step(self, name)
+
+    def collect(self, folder):
+        """Copies the results, and packs what is beside them but weights."""
+        os.makedirs(folder, exist_ok=True)
+        for name in ("results.json", "results.md"):
+            shutil.copy(os.path.join(self.folder, name), folder)
+        part = os.path.join(folder, "logs.tgz.part")
+        with tarfile.open(part, "w:gz") as archive:
+            archive.add(self.folder, "logs", filter=lambda entry: None if
+                        entry.name.endswith((".safetensors", ".bin")) or
+                        "/checkpoint" in entry.name else entry)
+        os.replace(part, os.path.join(folder, "logs.tgz"))
 
 
 class Step:

@@ -75,7 +75,7 @@ int OnGpuFolder::Terminate() {
 }
 
 int OnGpuFolder::Wait() {
-  const int code = process_->WaitForExit(absl::Seconds(200));
+  const int code = process_->WaitForExit(absl::Seconds(700));
   output_ = process_->Output();
   return code;
 }

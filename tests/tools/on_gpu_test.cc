@@ -29,9 +29,11 @@ class OnGpu : public testing::Test, public OnGpuFolder {
     Write("tools/trace_picture", "#!/bin/sh\necho '<svg>'\n");
     AddTest("tests/tensor/tensor_test", "test_program");
     AddTest("tests/models/models_test", "test_program");
+    AddTest("tests/compressors/cuda/on_device_test", "test_program");
     // These must not run.
     AddTest("tests/tensor/cuda/emulated_backend_test", "test_program");
     AddTest("tests/models/recorded_on_emulated_cuda_test", "test_program");
+    AddTest("tests/tools/on_gpu_test", "test_program");
   }
 };
 
@@ -51,10 +53,10 @@ TEST_F(OnGpu, PassesWhereAllIsWell) {
   EXPECT_EQ(RunOnGpu({"--data=DATA", "--device=cuda:1", "--epochs=7", "all"}),
             0)
       << output();
-  EXPECT_THAT(output(), HasSubstr("7 of 7 steps passed"));
+  EXPECT_THAT(output(), HasSubstr("8 of 8 steps passed"));
   const nlohmann::json results = Results();
   EXPECT_EQ(results["commit"], "some commit");
-  EXPECT_EQ(results["steps"].size(), 7);
+  EXPECT_EQ(results["steps"].size(), 8);
   for (const auto& [name, step] : results["steps"].items()) {
     EXPECT_EQ(step["status"], "passed") << name;
   }
@@ -65,18 +67,16 @@ TEST_F(OnGpu, PassesWhereAllIsWell) {
   const auto tests = facts("tests")["tests/tensor/tensor_test"];
   EXPECT_EQ(tests["device_cases"], 1);
   EXPECT_EQ(tests["num_skipped"], 0);
-  EXPECT_EQ(facts("tests").size(), 2);
+  EXPECT_EQ(facts("tests").size(), 3);
   EXPECT_EQ(facts("train")["resnet20_bf16"]["test_accuracy"], 0.99);
   EXPECT_EQ(facts("train")["lenet_cuda"]["graphs_recorded"], 3);
   EXPECT_EQ(facts("train")["lenet_cuda"]["compression_hidden"], 0.5);
   EXPECT_EQ(facts("train")["lenet_cuda and lenet_again"], "the same bits");
   EXPECT_EQ(
-      facts(
-          "compression")["compression_goals: sidco_e, 66,000,000, ratio 0.001"]
-                        ["x_bound"],
+      facts("goals")["goals: sidco_e, 66,000,000, ratio 0.001"]["x_bound"],
       0.1);
   EXPECT_EQ(facts("step")["step_lstm: step"]["x_torch"], 2.1);
-  EXPECT_EQ(facts("sanitizer").size(), 2);  // Two tools; no whole models.
+  EXPECT_EQ(facts("sanitizer").size(), 2);  // Two tools for one program.
 
   const std::string calls = Read("calls");
   EXPECT_THAT(calls, AllOf(HasSubstr("machine.device=\"cuda:1\""),
@@ -87,12 +87,33 @@ TEST_F(OnGpu, PassesWhereAllIsWell) {
                            HasSubstr("/DATA/cifar10")));
   // A device is required, and a sanitizer sees every allocation.
   EXPECT_THAT(calls, AllOf(HasSubstr("tensor_test 1  \n"),
-                           HasSubstr("tensor_test 1 memcheck 1"),
-                           HasSubstr("tensor_test 1 racecheck 1")));
+                           HasSubstr("on_device_test 1 memcheck 1"),
+                           HasSubstr("on_device_test 1 racecheck 1"),
+                           HasSubstr("--json --fastest\n")));
   EXPECT_THAT(Read("gpu_results/trace.svg"), HasSubstr("<svg>"));
   EXPECT_THAT(Read("gpu_results/results.md"),
               AllOf(HasSubstr("Commit some commit, NVIDIA Rehearsal"),
                     HasSubstr("| step | when |"), HasSubstr("x_torch 2.1")));
+  EXPECT_THAT(output(), HasSubstr("x_torch 2.1"));
+}
+
+TEST_F(OnGpu, StaysWithinItsTimeAndLeavesFewFiles) {
+  Write("wrong/tensor_test", "hang");
+  EXPECT_EQ(RunOnGpu({"--time-limit=5", "--collect=few", "--data=DATA", "tests",
+                      "trace"}),
+            1)
+      << output();
+  EXPECT_THAT(output(), HasSubstr("trace: not done when the time was over"));
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(root() / "few")) {
+    names.push_back(entry.path().filename());
+  }
+  EXPECT_THAT(names, testing::UnorderedElementsAre("results.json", "results.md",
+                                                   "logs.tgz"));
+  const nlohmann::json results =
+      nlohmann::json::parse(Read("few/results.json"));
+  EXPECT_EQ(results["steps"]["tests"]["status"], "failed");
+  EXPECT_EQ(results["steps"]["trace"]["status"], "failed");
 }
 
 TEST_F(OnGpu, KeepsTheStepsOfEarlierCallsWithTheSameCommit) {
@@ -161,7 +182,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"models_test", "case", "tests", "Suite.CaseOnDevice failed"},
         Wrong{"models_test", "no_report", "tests", "has written no report"},
         Wrong{"models_test", "hang", "tests", "when the time was over"},
-        Wrong{"tensor_test", "race", "sanitizer", "exit code 9"},
+        Wrong{"on_device_test", "race", "sanitizer", "exit code 9"},
         Wrong{"lenet_cuda", "crash", "train", "lenet_cuda: exit code 139"},
         Wrong{"lenet_again", "bits", "train", "lenet_again have different"},
         Wrong{"resnet20_cpu", "hang", "train", "resnet20_cpu: not done when"},
@@ -169,7 +190,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"lenet_cuda", "not_a_number", "train", "lenet_cuda: "},
         Wrong{"resnet20_tf32", "not_recorded", "train", "0 CUDA graphs were"},
         Wrong{"resnet20_cuda", "recording_failed", "train", "and 1 failed"},
-        Wrong{"bench", "slow", "compression", "goal missed: sidco_e at most"},
+        Wrong{"bench", "slow", "goals", "goal missed: sidco_e at most"},
         Wrong{"training_step_bench", "slow", "step", "goal missed: resnet50"},
         Wrong{"training_step_bench", "not_recorded", "step", "not recorded"},
         Wrong{"training_step_bench", "crash", "step", "exit code 1"},

@@ -53,9 +53,10 @@ class Rehearsal : public testing::Test, public OnGpuFolder {
 };
 
 TEST_F(Rehearsal, EveryStepPassesOnTheEmulatedDevice) {
-  EXPECT_EQ(RunOnGpu({"--data=DATA", "--epochs=1", "all"}), 0) << output();
+  EXPECT_EQ(RunOnGpu({"--data=DATA", "--time-limit=600", "all"}), 0)
+      << output();
   const nlohmann::json steps = Results()["steps"];
-  EXPECT_EQ(steps.size(), 7);
+  EXPECT_EQ(steps.size(), 8);
   for (const auto& [name, step] : steps.items()) {
     EXPECT_EQ(step["status"], "passed") << name << ": " << step["failures"];
   }
