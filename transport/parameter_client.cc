@@ -486,7 +486,11 @@ absl::Status SessionsClient::Finish(const absl::Status& failure, bool stopped) {
   // A server that is gone need not be told of a failure, and the answers to
   // calls still under way do not matter.
   if (!failure.ok()) return sessions_.TellAll(request);
-  return CallAll(Rpc::kFinish, ToBytes(request));
+  const absl::Status ended = CallAll(Rpc::kFinish, ToBytes(request));
+  // The first server that ends does not wait for the others, which may not have
+  // heard of this worker yet, and would take it for lost.
+  if (stopped && !ended.ok()) sessions_.TellAll(request).IgnoreError();
+  return ended;
 }
 
 }  // namespace

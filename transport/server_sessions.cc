@@ -265,7 +265,10 @@ absl::Status ServerSessions::TellAll(const FinishRequest& request,
   const absl::Time deadline = clock_->Now() + 2 * kShortCall;
   while (left > 0 && clock_->Now() < deadline) {
     const std::unique_ptr<Call> call = AwaitEnded(deadline);
-    if (call == nullptr || call->rpc != Rpc::kFinish) continue;
+    if (call == nullptr || call->rpc != Rpc::kFinish ||
+        call->once == absl::ZeroDuration()) {
+      continue;
+    }
     first_error.Update(Annotate(call->status, call->session->Name()));
     --left;
   }

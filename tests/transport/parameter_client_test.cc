@@ -500,6 +500,37 @@ TEST_F(SlowServersTest, AllAreToldAtOnceThatTheWorkerGivesUp) {
   EXPECT_TRUE(status.ok()) << status;
 }
 
+// A worker that left before the slowest server has its message would be lost to
+// that one.
+TEST_F(SlowServersTest, AllAreToldOfAStopThoughTheFirstServerEndsAtOnce) {
+  absl::Status status;
+  std::thread telling(
+      [&] { status = client_->Finish(absl::OkStatus(), /*stopped=*/true); });
+  std::vector<FakeChannel::Call> first;
+  for (FakeChannel* channel : channels_) {
+    first.push_back(channel->Take(Rpc::kFinish));
+  }
+  AttendEvent event;
+  event.set_failure("asked to end");
+  event.set_can_go_on(true);
+  channels_[1]->attending().event(event);
+  std::vector<FakeChannel::Call> calls;
+  for (FakeChannel* channel : channels_) {
+    calls.push_back(channel->Take(Rpc::kFinish));
+    const auto request = FromBytes<FinishRequest>(calls.back().request.message);
+    ASSERT_TRUE(request.ok()) << request.status();
+    EXPECT_TRUE(request->stopped());
+  }
+  // Server 1's two answers are not taken for those of two servers.
+  first[1].done(absl::UnavailableError("asked to end"));
+  for (const FakeChannel::Call& call : calls) {
+    call.done(ToBytes(FinishResponse()));
+  }
+  telling.join();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("asked to end"));
+}
+
 // One of them was killed, and begins anew, while the others go on.
 TEST_F(SlowServersTest, ServersThatDisagreeAreAllStartedAgain) {
   absl::Status status;
