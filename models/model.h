@@ -14,7 +14,7 @@
 #include "common/batch.h"
 #include "common/labelled_sequences.h"
 #include "common/registry.h"
-#include "models/batch_result.h"
+#include "models/layers/batch_result.h"
 #include "models/layers/layer_times.h"
 #include "proto/layers_config.pb.h"
 #include "proto/model_config.pb.h"

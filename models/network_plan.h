@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/batch.h"
-#include "models/batch_result.h"
+#include "models/layers/batch_result.h"
 #include "models/layers/chain.h"
 #include "models/layers/layer_times.h"
 #include "models/layers/loss.h"

@@ -13,11 +13,11 @@
 #include "common/program.h"
 #include "common/status_macros.h"
 #include "nlohmann/json.hpp"
-#include "tools/bench/network/text_table.h"
 #include "tools/command_failure.h"
 #include "tools/progress.h"
 #include "tools/report/run_comparison.h"
 #include "tools/report/run_records.h"
+#include "tools/report/text_table.h"
 
 namespace ps {
 namespace {

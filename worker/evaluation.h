@@ -7,7 +7,7 @@
 
 #include "common/batch.h"
 #include "common/metric.h"
-#include "models/batch_result.h"
+#include "models/layers/batch_result.h"
 
 namespace ps {
 

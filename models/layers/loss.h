@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "common/batch.h"
 #include "common/labelled_sequences.h"
-#include "models/batch_result.h"
+#include "models/layers/batch_result.h"
 #include "models/layers/layer.h"
 #include "tensor/nn_kernels.h"
 

@@ -10,8 +10,8 @@
 #include "nlohmann/json.hpp"
 #include "tools/advise/candidates.h"
 #include "tools/bench/network/bandwidth.h"
-#include "tools/bench/network/text_table.h"
 #include "tools/human_format.h"
+#include "tools/report/text_table.h"
 
 namespace ps {
 namespace {

@@ -4,8 +4,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/counted.h"
-#include "tools/bench/network/text_table.h"
 #include "tools/influence/result.h"
+#include "tools/report/text_table.h"
 
 namespace ps {
 namespace {

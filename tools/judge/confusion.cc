@@ -7,8 +7,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "nlohmann/json.hpp"
-#include "tools/bench/network/text_table.h"
 #include "tools/human_format.h"
+#include "tools/report/text_table.h"
 
 namespace ps {
 namespace {

@@ -16,8 +16,8 @@
 #include "models/described/described_layers.h"
 #include "nlohmann/json.hpp"
 #include "proto/model_config.pb.h"
-#include "tools/bench/network/text_table.h"
 #include "tools/human_format.h"
+#include "tools/report/text_table.h"
 
 namespace ps {
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "common/json.h"
-#include "tools/bench/network/text_table.h"
 #include "tools/report/run_records.h"
+#include "tools/report/text_table.h"
 
 namespace ps {
 

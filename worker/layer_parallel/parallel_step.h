@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/batch.h"
-#include "models/batch_result.h"
+#include "models/layers/batch_result.h"
 #include "proto/layer_parallel_config.pb.h"
 #include "worker/layer_parallel/block_filter.h"
 #include "worker/layer_parallel/staged_network.h"

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/batch.h"
-#include "models/batch_result.h"
+#include "models/layers/batch_result.h"
 #include "models/layers/layer_times.h"
 #include "models/layers/loss.h"
 #include "tensor/backend.h"

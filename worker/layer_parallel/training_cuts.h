@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "common/batch.h"
 #include "compressors/state_io.h"
-#include "models/batch_result.h"
+#include "models/layers/batch_result.h"
 #include "models/layers/layer_times.h"
 #include "proto/layer_parallel_config.pb.h"
 #include "tensor/backend.h"

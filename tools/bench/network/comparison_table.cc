@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tools/bench/network/bandwidth.h"
-#include "tools/bench/network/text_table.h"
 #include "tools/human_format.h"
 #include "tools/report/run_table.h"
+#include "tools/report/text_table.h"
 
 namespace ps {
 namespace {

@@ -1,6 +1,6 @@
 // The result of a pass over one batch.
-#ifndef MODELS_BATCH_RESULT_H_
-#define MODELS_BATCH_RESULT_H_
+#ifndef MODELS_LAYERS_BATCH_RESULT_H_
+#define MODELS_LAYERS_BATCH_RESULT_H_
 
 #include <cstdint>
 
@@ -26,4 +26,4 @@ struct BatchResult {
 
 }  // namespace ps
 
-#endif  // MODELS_BATCH_RESULT_H_
+#endif  // MODELS_LAYERS_BATCH_RESULT_H_

@@ -1,6 +1,6 @@
 // Tables for a terminal.
-#ifndef TOOLS_BENCH_NETWORK_TEXT_TABLE_H_
-#define TOOLS_BENCH_NETWORK_TEXT_TABLE_H_
+#ifndef TOOLS_REPORT_TEXT_TABLE_H_
+#define TOOLS_REPORT_TEXT_TABLE_H_
 
 #include <cstddef>
 #include <string>
@@ -19,4 +19,4 @@ std::string FormatTextTable(const TextTable& table, size_t max_width = 0);
 
 }  // namespace ps
 
-#endif  // TOOLS_BENCH_NETWORK_TEXT_TABLE_H_
+#endif  // TOOLS_REPORT_TEXT_TABLE_H_
