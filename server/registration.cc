@@ -184,6 +184,9 @@ absl::Status ServerCalls::HandleRegister(const RegisterRequest& request,
   if (stopped_) return snapshots_->StartAgain(kStopped);
   response->set_finished(membership_->HasFinished(rank));
   snapshots_->Registered(request.worker(), request.epoch());
+  if (request.joined_after() != 0) {
+    PS_RETURN_IF_ERROR(snapshots_->HasJoined(rank, request.joined_after()));
+  }
   const bool unknown = snapshots_->recovered() && request.epoch() == 0;
   if (WorkersDrift(*config_) && (*joined || (unknown && began))) {
     response->set_joins(true);

@@ -73,6 +73,15 @@ void Rendezvous::WorkerJoins(int rank, int64_t number) {
   Advance();
 }
 
+bool Rendezvous::WorkerHasJoined(int rank, int64_t number) {
+  {
+    MutexLock lock(&mu_);
+    if (!joined_.emplace(rank, number).second) return false;
+  }
+  Advance();
+  return true;
+}
+
 bool Rendezvous::AllHere() const {
   for (int rank = 0; rank < num_workers_; ++rank) {
     const auto joined = joined_.find(rank);

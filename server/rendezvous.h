@@ -41,6 +41,8 @@ class Rendezvous {
 
   // This worker comes to meetings after number `number`.
   void WorkerJoins(int rank, int64_t number);
+  // It has said so to another process, before this one. Whether that is news.
+  bool WorkerHasJoined(int rank, int64_t number);
 
   // Answers all calls with `failure`.
   void Fail(const absl::Status& failure);

@@ -376,6 +376,20 @@ absl::Status ShardSnapshots::Join(const RestoreRequest& request) {
   return absl::OkStatus();
 }
 
+absl::Status ShardSnapshots::HasJoined(int rank, int64_t number) {
+  if (!options_.workers_join || number < 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "worker ", rank, " has joined after ", number, " pushes",
+        options_.workers_join ? "; they must be at least 0"
+                              : ", which this job does not allow"));
+  }
+  finding_.WorkerHasJoined(rank, 0);
+  if (!saving_.WorkerHasJoined(rank, number)) return absl::OkStatus();
+  MutexLock lock(&mu_);
+  behind_.insert(rank);
+  return absl::OkStatus();
+}
+
 absl::Status ShardSnapshots::Rewind(int rank, int64_t number) {
   const auto rewind = [&]() -> absl::Status {
     PS_ASSIGN_OR_RETURN(SnapshotParts parts, options_.snapshots->Read(number));

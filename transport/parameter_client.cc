@@ -358,6 +358,8 @@ absl::Status SessionsClient::Join(int64_t pushes, int64_t averagings) {
   request.set_number(pushes);
   request.set_joins(true);
   request.set_averagings(averagings);
+  // A server that is killed after its answer is told once more.
+  sessions_.SetJoinedAfter(pushes);
   return CallAll(Rpc::kRestore, ToBytes(request));
 }
 

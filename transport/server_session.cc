@@ -93,6 +93,11 @@ bool ServerSession::finished() const {
   return welcome_.has_value() && welcome_->finished();
 }
 
+void ServerSession::SetJoinedAfter(int64_t pushes) {
+  MutexLock lock(&mu_);
+  joined_after_ = pushes;
+}
+
 std::optional<int64_t> ServerSession::joins_at() const {
   MutexLock lock(&mu_);
   return welcome_.has_value() && welcome_->joins()
@@ -245,6 +250,7 @@ void ServerSession::Register() {
   registering_ = true;
   RegisterRequest registration = options_.registration;
   if (welcome_.has_value()) registration.set_epoch(welcome_->epoch());
+  registration.set_joined_after(joined_after_);
   RpcRequest request;
   request.rpc = Rpc::kRegister;
   request.message = ToBytes(registration);

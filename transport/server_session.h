@@ -108,6 +108,9 @@ class ServerSession {
   // Returns when it should be called next.
   absl::Time Step();
 
+  // RegisterRequest.joined_after of all attempts to register from now on.
+  void SetJoinedAfter(int64_t pushes);
+
   // "server 1 at host:port".
   std::string Name() const;
   bool registered() const;
@@ -191,6 +194,7 @@ class ServerSession {
   int register_attempts_ ABSL_GUARDED_BY(mu_) = 0;
   absl::Status last_error_ ABSL_GUARDED_BY(mu_);
   std::optional<RegisterResponse> welcome_ ABSL_GUARDED_BY(mu_);  // The latest.
+  int64_t joined_after_ ABSL_GUARDED_BY(mu_) = 0;
   // Until the first one: since when the server has not been there.
   absl::Time starting_since_ ABSL_GUARDED_BY(mu_);
   int64_t attendance_ ABSL_GUARDED_BY(mu_) = 0;  // Number of the latest.

@@ -98,6 +98,10 @@ void ServerSessions::Keep() {
   }
 }
 
+void ServerSessions::SetJoinedAfter(int64_t pushes) {
+  for (const auto& session : sessions_) session->SetJoinedAfter(pushes);
+}
+
 std::vector<int64_t> ServerSessions::joins_at() const {
   std::vector<int64_t> pushes;
   for (const auto& session : sessions_) {

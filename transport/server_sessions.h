@@ -50,6 +50,9 @@ class ServerSessions {
   // kCancelled when the job is done, or kUnavailable when it has stopped.
   absl::Status Register(const FinishRequest& finish);
 
+  // This process has joined after so many pushes.
+  void SetJoinedAfter(int64_t pushes);
+
   // What each server says of joining, of those that do.
   std::vector<int64_t> joins_at() const;
 

@@ -243,6 +243,7 @@ class Run {
   bool power_was_lost_ = false;
   bool disk_may_fail_ = false;
   bool only_breaks_ = true;  // Of what disturbs.
+  bool only_stops_ = true;   // Processes were asked to end, and did.
   bool had_common_ = false;
   std::set<std::tuple<std::string, std::string, int, int64_t>> counted_;
   std::string failure_;
@@ -287,6 +288,12 @@ int Run::RunServer(Place* place) {
   if (status.ok()) status = (*server)->Wait();
   place->status = std::string(status.ToString());
   Trace(place->status);
+  if (only_stops_ && options_.kill_at.empty() &&
+      absl::StrContains(place->status, "was lost")) {
+    Fail(absl::StrCat(place->name,
+                      " takes a worker for lost that was asked to ",
+                      "end: ", place->status));
+  }
   if (server.ok()) *server = nullptr;
   return ExitCodeFor(status);
 }
@@ -372,6 +379,7 @@ void Run::Disturb(const std::string& kind) {
   if (takes_long && Now() < healed_) return;
   if (kind == "cut" && victim->number == other->number) return;
   only_breaks_ = only_breaks_ && kind == "break";
+  only_stops_ = only_stops_ && kind == "sigterm";
   if (kind == "kill") {
     Tell(absl::StrCat("kill -9 ", victim->name));
     KillPlace(victim);
@@ -403,6 +411,7 @@ void Run::Disturb(const std::string& kind) {
       if (place.process->handles_sigterm) {
         place.process->asked = true;
       } else {
+        only_stops_ = false;
         Kill(place.process);
       }
     }
@@ -428,6 +437,7 @@ void Run::DrawFaults() {
   NetworkFaults network;
   if (Chance(0.3)) network.slow_rate = Uniform(0, 0.05);
   if (Chance(0.3)) network.half_rate = Uniform(0, 0.02);
+  only_stops_ = network.half_rate == 0;
   SetFaults(network);
   if (Chance(0.15)) SetLogSpeed(std::pow(10, Uniform(3, 5)));
   if (Chance(0.3)) restart_ = absl::Seconds(Uniform(0.1, 5));

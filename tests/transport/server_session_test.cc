@@ -208,12 +208,15 @@ TEST_F(ServerSessionTest, AServerThatCameBackWithoutItsWeightsEndsTheSession) {
   FakeChannel::Call first = channel_->Take(Rpc::kRegister);
   EXPECT_EQ(epoch_of(first), 0u);
   first.done(ToBytes(Welcome(/*epoch=*/1)));
+  session_->SetJoinedAfter(18);
   channel_->attending().accepted();
   channel_->attending().closed(absl::UnavailableError("broken"));
   Pass(absl::Seconds(1));
   // A server that reads its log is asked again, with the epoch that it had.
   FakeChannel::Call again = channel_->Take(Rpc::kRegister);
   EXPECT_EQ(epoch_of(again), 1u);
+  EXPECT_EQ(FromBytes<RegisterRequest>(again.request.message)->joined_after(),
+            18);
   RegisterResponse recovering;
   recovering.set_recovering(true);
   again.done(ToBytes(recovering));

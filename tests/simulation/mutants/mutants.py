@@ -156,6 +156,15 @@ MUTANTS = [
              '  changed_.SignalAll();\n',
              '  workers_[rank].finished = true;\n'
              '  workers_[rank].lost_since = absl::InfiniteFuture();\n')]),
+    Mutant('leaves_at_first_end',
+           'a worker that was asked to end leaves when the first server has',
+           [('transport/parameter_client.cc',
+             '  if (stopped && !ended.ok()) '
+             'sessions_.TellAll(request).IgnoreError();\n', '')]),
+    Mutant('joined_forgotten',
+           'a restarted server waits at a snapshot for a worker that has joined',
+           [('server/registration.cc', 'if (request.joined_after() != 0) {',
+             'if (false) {')]),
     Mutant('repeat_dropped',
            'the repeat of a push that a server holds is never answered',
            [('server/held_pushes.h', '      call.swap(it->second);\n', '')]),
