@@ -14,11 +14,18 @@ enum class Task {
   kImages,      // A class for each image.
   kWords,       // The next word.
   kCharacters,  // The next character.
+  kTexts,       // A class for each text.
   kSpeech,      // A transcript for each recording.
 };
 
-inline bool IsText(Task task) {
+// Whether each token has the next one as its label.
+inline bool TellsNextToken(Task task) {
   return task == Task::kWords || task == Task::kCharacters;
+}
+
+// Whether each example has one label, its class.
+inline bool HasClasses(Task task) {
+  return task == Task::kImages || task == Task::kTexts;
 }
 
 // The dimensions of a data set's examples. Fields that a task does not use are
@@ -30,14 +37,21 @@ struct ExampleShape {
   int64_t width = 0;
   int64_t steps = 0;     // Text: tokens in an example.
   int64_t features = 0;  // Speech: numbers in a frame.
-  // Images: classes. Text: words or characters in the vocabulary, below 2^24.
+  // Images and texts with a class: classes. Other text: words or characters in
+  // the vocabulary, below 2^24.
   // Speech: characters, where 0 is CTC's blank.
   int64_t num_classes = 0;
+  // Texts with a class: words in the vocabulary, likewise.
+  int64_t vocabulary = 0;
   // Speech: class i is the character alphabet[i]; alphabet[0] is unused.
   std::string alphabet;
 
   // Images: elements in one example.
   int64_t num_elements() const { return channels * height * width; }
+  // Text: numbers that a token may have.
+  int64_t num_tokens() const {
+    return task == Task::kTexts ? vocabulary : num_classes;
+  }
 };
 
 // Its buffers keep their memory from batch to batch.
@@ -46,12 +60,12 @@ struct Batch {
   // numbers (exact as floats). Speech: [steps, size, features], zeros after a
   // recording's end.
   std::vector<float> inputs;
-  // Images: [size]. Text: [steps, size], the tokens that follow. Speech: all
-  // transcripts, one after the other. Each label is in [0, num_classes); for
-  // speech, in [1, num_classes).
+  // Images and texts with a class: [size]. Other text: [steps, size], the
+  // tokens that follow. Speech: all transcripts, one after the other. Each
+  // label is in [0, num_classes); for speech, in [1, num_classes).
   std::vector<int32_t> labels;
-  // Text: tokens in a row. Speech: at least the frames of the longest
-  // recording.
+  // Text: tokens in a row; 0 for texts with a class, where all batches have as
+  // many. Speech: at least the frames of the longest recording.
   int64_t steps = 0;
   std::vector<int32_t> input_lengths;  // Speech: [size], in frames.
   // Speech: [size], characters in each transcript.

@@ -50,7 +50,8 @@ void CheckValidationFraction(const JobConfig& config,
                       "must be in [0, 1)");
   const std::string& name = config.data().name();
   problems->CheckThat(fraction == 0 || name == "characters" ||
-                          name == "image_folder" || name == "speech",
+                          name == "image_folder" || name == "labelled_text" ||
+                          name == "speech",
                       field, fraction,
                       absl::StrCat("must be 0 with \"", name,
                                    "\", which has a test set of its own"));

@@ -32,8 +32,8 @@ class Dataset {
 
   virtual ExampleOrder order() const { return ExampleOrder::kShuffled; }
 
-  // Images: the name of each class, in order; empty if classes have numbers
-  // only.
+  // The name of each class of images or texts, in order; empty if classes have
+  // numbers only.
   virtual std::vector<std::string> class_names() const { return {}; }
 
   // What people know an example of this number by: its file, if it has one of

@@ -24,15 +24,19 @@ absl::Status CheckExamples(const ExampleShape& example) {
   const bool counts_are_positive = [&] {
     if (example.num_classes < 1) return false;
     if (example.task == Task::kSpeech) return example.features >= 1;
-    if (IsText(example.task)) return example.steps >= 1;
+    if (example.task != Task::kImages) {
+      return example.steps >= 1 && example.num_tokens() >= 1;
+    }
     return example.channels >= 1 && example.height >= 1 && example.width >= 1;
   }();
   if (counts_are_positive) return absl::OkStatus();
   std::string examples = absl::StrCat(example.channels, " x ", example.height,
                                       " x ", example.width);
-  if (IsText(example.task)) examples = absl::StrCat(example.steps, " tokens");
   if (example.task == Task::kSpeech) {
     examples = absl::StrCat("frames of ", example.features, " features");
+  } else if (example.task != Task::kImages) {
+    examples =
+        absl::StrCat(example.steps, " of ", example.num_tokens(), " tokens");
   }
   return absl::InvalidArgumentError(
       absl::StrCat("examples of ", examples, " in ", example.num_classes,

@@ -16,6 +16,7 @@ Shape InputShape(const NetworkPlanOptions& options) {
       break;
     case Task::kWords:
     case Task::kCharacters:
+    case Task::kTexts:
       return {options.steps, options.batch_size};
     case Task::kSpeech:
       return {options.steps, options.batch_size, example.features};
@@ -28,6 +29,7 @@ Shape InputShape(const NetworkPlanOptions& options) {
 int64_t NumTargets(const NetworkPlanOptions& options) {
   switch (options.example.task) {
     case Task::kImages:
+    case Task::kTexts:
       break;
     case Task::kWords:
     case Task::kCharacters:

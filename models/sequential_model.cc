@@ -227,6 +227,7 @@ class SequentialModel final : public Model {
   // Recordings have four lengths for each power of two. This keeps the number
   // of plans small, and at most a fifth of the frames is added silence.
   int64_t PlannedSteps(int64_t steps) const {
+    if (example_.task == Task::kTexts) return example_.steps;
     if (example_.task != Task::kSpeech) return steps;
     int64_t unit = 1;
     while (8 * unit < steps) unit *= 2;
@@ -236,7 +237,8 @@ class SequentialModel final : public Model {
   // Number of inputs of one example with this many steps.
   int64_t InputsPerExample(int64_t steps) const {
     if (example_.task == Task::kImages) return example_.num_elements();
-    return IsText(example_.task) ? steps : steps * example_.features;
+    if (example_.task == Task::kTexts) return example_.steps;
+    return TellsNextToken(example_.task) ? steps : steps * example_.features;
   }
 
   // Whether the inputs of the batch are the latest that were sent, and have not
@@ -250,7 +252,7 @@ class SequentialModel final : public Model {
   absl::StatusOr<NetworkPlan*> PlanForBatch(const Batch& batch, bool training) {
     const int64_t num_inputs = static_cast<int64_t>(batch.inputs.size());
     if (batch.size() < 1 || batch.steps < 0 ||
-        (batch.steps == 0) != (example_.task == Task::kImages) ||
+        (batch.steps == 0) != HasClasses(example_.task) ||
         num_inputs != batch.size() * InputsPerExample(batch.steps)) {
       return absl::InvalidArgumentError(absl::StrCat(
           "a batch of ", batch.size(), " labels with ", num_inputs, " inputs",

@@ -120,6 +120,10 @@ class RecurrentOp {
   virtual absl::Status Backward(const BackwardArguments& arguments) = 0;
 };
 
+// What becomes of the steps of a sequence: the last one, or the mean over all,
+// summed in float from the first to the last.
+enum class StepReduction { kLast, kMean };
+
 // Windows over the frames of a sequence: frame t of the output is the
 // concatenation of the input's frames t x stride - before + [0, window), with
 // zeros in place of frames outside the input. With stride = window and before =
@@ -162,6 +166,10 @@ class SequenceKernels {
   // [OutputFrames(steps), batch, window x features].
   virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanFrameWindow(
       const FrameWindowShape& shape, const ActivationDesc& input) = 0;
+  // input: [steps, batch, features]. Output: [batch, features]. Backward reads
+  // neither x nor y.
+  virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanStepReduction(
+      StepReduction reduction, const ActivationDesc& input) = 0;
 };
 
 }  // namespace ps

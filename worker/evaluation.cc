@@ -36,6 +36,7 @@ std::vector<Metric> Metrics(const Evaluation& evaluation) {
   std::vector<Metric> metrics;
   switch (evaluation.task) {
     case Task::kImages:
+    case Task::kTexts:
       metrics = {{"accuracy", evaluation.accuracy}};
       if (evaluation.has_top5) {
         metrics.push_back({"top5_accuracy", evaluation.top5_accuracy});
@@ -61,7 +62,7 @@ double Score(const Evaluation& evaluation) {
 }
 
 double ScoreOf(Task task, double value) {
-  return task == Task::kImages ? value : -value;
+  return HasClasses(task) ? value : -value;
 }
 
 std::string DescribeEvaluation(const Evaluation& evaluation) {

@@ -14,7 +14,7 @@ namespace ps {
 struct Evaluation {
   Task task = Task::kImages;
   double loss = 0;  // Mean over images, tokens or recordings.
-  // Images: fractions of all images.
+  // Examples with a class: fractions of all examples.
   double accuracy = 0;
   double top5_accuracy = 0;
   bool has_top5 = false;  // With more than five classes.

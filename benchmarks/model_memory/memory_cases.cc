@@ -57,7 +57,7 @@ Batch RandomBatch(const ExampleShape& example, int64_t size) {
     return static_cast<int32_t>(random.Below(example.num_classes));
   };
   Batch batch;
-  if (IsText(example.task)) {
+  if (TellsNextToken(example.task)) {
     batch.steps = example.steps;
     for (int64_t i = 0; i < size * example.steps; ++i) {
       batch.inputs.push_back(static_cast<float>(token()));

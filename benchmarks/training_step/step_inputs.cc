@@ -71,7 +71,7 @@ Batch StepBatch(const ExampleShape& example, int64_t size) {
   RandomStream random(RandomKey(1));
   Batch batch;
   batch.steps = example.steps;
-  const bool text = IsText(example.task);
+  const bool text = TellsNextToken(example.task);
   const int64_t targets = text ? size * example.steps : size;
   const int64_t inputs = text ? targets : size * example.num_elements();
   for (int64_t i = 0; i < inputs; ++i) {

@@ -67,6 +67,8 @@ LayerShape ReadLayer(const LayerReading& layer, AfterNorm after_norm) {
       return ReadRecurrent(layer);
     case LayerConfig::kFrameWindow:
       return ReadFrameWindow(layer);
+    case LayerConfig::kLastStep:
+      return ReadLastStep(layer);
   }
   layer.Wrong("", "empty", absl::StrCat("must have one of ", KnownKinds()));
   return LayerShape();
@@ -76,7 +78,7 @@ LayerShape ReadLayer(const LayerReading& layer, AfterNorm after_norm) {
 void CheckOutput(const LayerShape& output, const NetworkReading& network) {
   const Task task = network.example->task;
   LayerShape needed = LayerShape::Features(network.num_classes());
-  if (task != Task::kImages) needed.kind = LayerShape::Kind::kSequence;
+  if (!HasClasses(task)) needed.kind = LayerShape::Kind::kSequence;
   if (MayBeEqual(output, needed)) return;
   network.problems->Add(
       "the output of model.layers", ToString(output),

@@ -43,10 +43,10 @@ void CheckTied(const LayerReading& layer, int64_t out_features) {
                                   " features, as many as the embedding that "
                                   "the layer is tied to"));
   }
-  if (out_features != 0 && network.num_classes() != 0 &&
-      out_features != network.num_classes()) {
+  if (out_features != 0 && network.num_tokens() != 0 &&
+      out_features != network.num_tokens()) {
     layer.Wrong("linear.out_features", absl::StrCat(out_features),
-                absl::StrCat("must be 0 or ", network.num_classes(),
+                absl::StrCat("must be ", network.num_tokens(),
                              ", the rows of the embedding"));
   }
 }

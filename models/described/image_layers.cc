@@ -7,6 +7,7 @@
 #include "google/protobuf/repeated_field.h"
 #include "models/described/layer_reading.h"
 #include "models/layers/convolution.h"
+#include "models/layers/step_reduction.h"
 #include "models/layers/unary_layers.h"
 
 namespace ps {
@@ -145,10 +146,14 @@ LayerShape ReadPooling(const LayerReading& layer) {
 }
 
 LayerShape ReadGlobalPooling(const LayerReading& layer) {
-  if (!layer.CheckKind(LayerShape::Kind::kImages)) {
+  const bool steps = layer.input.is(LayerShape::Kind::kSequence);
+  if (!steps && !layer.CheckKind(LayerShape::Kind::kImages)) {
     return LayerShape::Features(0);
   }
-  if (layer.makes_layers()) layer.layers->push_back(NewGlobalPoolingLayer());
+  if (layer.makes_layers()) {
+    layer.layers->push_back(steps ? NewMeanOfStepsLayer()
+                                  : NewGlobalPoolingLayer());
+  }
   return LayerShape::Features(layer.input.channels);
 }
 

@@ -39,6 +39,9 @@ struct NetworkReading {
   int64_t num_classes() const {
     return example == nullptr ? 0 : example->num_classes;
   }
+  int64_t num_tokens() const {
+    return example == nullptr ? 0 : example->num_tokens();
+  }
   // Nothing is made of a config with problems.
   bool makes_layers() const {
     return example != nullptr && problems->lines().empty();
@@ -110,6 +113,7 @@ LayerShape ReadLinear(const LayerReading& layer);
 LayerShape ReadEmbedding(const LayerReading& layer);
 LayerShape ReadRecurrent(const LayerReading& layer);
 LayerShape ReadFrameWindow(const LayerReading& layer);
+LayerShape ReadLastStep(const LayerReading& layer);
 LayerShape ReadResidual(const LayerReading& layer);
 
 // Checks a batch normalisation and makes its options.

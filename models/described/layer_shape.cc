@@ -38,6 +38,7 @@ LayerShape InputShape(const ExampleShape& example) {
       break;
     case Task::kWords:
     case Task::kCharacters:
+    case Task::kTexts:
       shape.kind = LayerShape::Kind::kTokens;
       break;
     case Task::kSpeech:

@@ -8,6 +8,7 @@
 #include "models/layers/embedding.h"
 #include "models/layers/frame_window_layer.h"
 #include "models/layers/recurrent.h"
+#include "models/layers/step_reduction.h"
 
 namespace ps {
 namespace {
@@ -25,7 +26,7 @@ LayerShape ReadEmbedding(const LayerReading& layer) {
   const bool fits = layer.CheckKind(LayerShape::Kind::kTokens);
   EmbeddingOptions options;
   options.name = layer.name;
-  options.num_tokens = layer.network->num_classes();
+  options.num_tokens = layer.network->num_tokens();
   options.features = config.features();
   options.initializer = ReadInitialValues(layer, "embedding.initial_weight",
                                           config.initial_weight(), Fans(),
@@ -66,6 +67,12 @@ LayerShape ReadRecurrent(const LayerReading& layer) {
     options.features = config.hidden();
   }
   return fits ? LayerShape::Sequence(config.hidden()) : LayerShape();
+}
+
+LayerShape ReadLastStep(const LayerReading& layer) {
+  const bool fits = layer.CheckKind(LayerShape::Kind::kSequence);
+  if (layer.makes_layers()) layer.layers->push_back(NewLastStepLayer());
+  return LayerShape::Features(fits ? layer.input.channels : 0);
 }
 
 LayerShape ReadFrameWindow(const LayerReading& layer) {

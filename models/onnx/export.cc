@@ -22,10 +22,10 @@ constexpr int64_t kIrVersion = 7;
 
 class Exporter {
  public:
-  Exporter(const std::vector<DescribedLayer>& layers, int64_t num_classes,
+  Exporter(const std::vector<DescribedLayer>& layers, int64_t num_tokens,
            const std::vector<SafetensorsTensor>& tensors,
            onnx::GraphProto* graph)
-      : layers_(layers), num_classes_(num_classes), graph_(graph) {
+      : layers_(layers), num_tokens_(num_tokens), graph_(graph) {
     for (const SafetensorsTensor& tensor : tensors) {
       tensors_[tensor.name] = &tensor;
     }
@@ -62,7 +62,7 @@ class Exporter {
       case LayerConfig::kAveragePooling:
         return AddPooling("AveragePool", layer.config->average_pooling(), x);
       case LayerConfig::kGlobalPooling:
-        return Flatten(graph_.Add("GlobalAveragePool", {x}).output());
+        return AddGlobalPooling(layer, x);
       case LayerConfig::kAdaptivePooling:
         return AddAdaptivePooling(layer, x);
       case LayerConfig::kActivation:
@@ -85,6 +85,8 @@ class Exporter {
         return AddRecurrent(layer, layer.config->lstm(), x);
       case LayerConfig::kGru:
         return AddRecurrent(layer, layer.config->gru(), x);
+      case LayerConfig::kLastStep:
+        return graph_.Add("Gather", {x, graph_.Integer(-1)}).output();
       case LayerConfig::kFrameWindow:
         break;
     }
@@ -240,11 +242,21 @@ class Exporter {
         .output();
   }
 
+  Value AddGlobalPooling(const DescribedLayer& layer, const std::string& x) {
+    if (layer.input.is(LayerShape::Kind::kImages)) {
+      return Flatten(graph_.Add("GlobalAveragePool", {x}).output());
+    }
+    return graph_.Add("ReduceMean", {x})
+        .Set("axes", std::vector<int64_t>{0})
+        .Set("keepdims", 0)
+        .output();
+  }
+
   Value AddEmbedding(const DescribedLayer& layer, const std::string& x) {
     PS_ASSIGN_OR_RETURN(
         const std::string table,
         Tensor(layer.name + ".weight",
-               {num_classes_, layer.config->embedding().features()}));
+               {num_tokens_, layer.config->embedding().features()}));
     return graph_.Add("Gather", {table, x}, layer.name).output();
   }
 
@@ -296,7 +308,7 @@ class Exporter {
   }
 
   const std::vector<DescribedLayer>& layers_;
-  const int64_t num_classes_;
+  const int64_t num_tokens_;  // Of text.
   size_t next_ = 0;
   GraphWriter graph_;
   std::map<std::string, const SafetensorsTensor*> tensors_;
@@ -331,6 +343,7 @@ void DeclareInput(const ExampleShape& example, onnx::GraphProto* graph) {
                      &input);
     case Task::kWords:
     case Task::kCharacters:
+    case Task::kTexts:
       return Declare("input", onnx::TensorProto::INT64,
                      {{"steps", -1}, {"batch", -1}}, &input);
     case Task::kSpeech:
@@ -359,14 +372,14 @@ absl::StatusOr<std::string> ExportOnnx(
   onnx::GraphProto& graph = *model.mutable_graph();
   graph.set_name("network");
   DeclareInput(example, &graph);
-  Exporter exporter(described.description, example.num_classes, tensors,
+  Exporter exporter(described.description, example.num_tokens(), tensors,
                     &graph);
   PS_RETURN_IF_ERROR(exporter.AddLayers(layers.layer_size(), "input").status());
   onnx::NodeProto& last = *graph.mutable_node()->rbegin();
   last.set_output(0, "output");
-  const bool images = example.task == Task::kImages;
+  const bool classes = HasClasses(example.task);
   onnx::ValueInfoProto& output = *graph.add_output();
-  if (images) {
+  if (classes) {
     Declare("output", onnx::TensorProto::FLOAT,
             {{"batch", -1}, {"", example.num_classes}}, &output);
   } else {

@@ -73,6 +73,12 @@ std::string GraphWriter::Integers(const std::vector<int64_t>& values) {
   return tensor.name();
 }
 
+std::string GraphWriter::Integer(int64_t value) {
+  const std::string name = Integers({value});
+  graph_->mutable_initializer()->rbegin()->clear_dims();
+  return name;
+}
+
 std::string GraphWriter::Scalar(float value) {
   return Floats(absl::StrCat("constant_", num_constants_++), {},
                 absl::MakeConstSpan(&value, 1));

@@ -46,6 +46,7 @@ class GraphWriter {
   std::string Floats(const std::string& name, const std::vector<int64_t>& dims,
                      absl::Span<const float> values);
   std::string Integers(const std::vector<int64_t>& values);
+  std::string Integer(int64_t value);  // Without extents.
   std::string Scalar(float value);
 
  private:

@@ -193,7 +193,8 @@ absl::Status NodeLayers::Read(const onnx::NodeProto& node, ImportedValue* value,
         "a network of model.layers has no such operator (docs/weights.md)");
   }
   // Where a reader looks for the value; layers have one input that changes.
-  const int input = op == "Gather" ? 1 : 0;
+  // A table of an embedding is a constant.
+  const int input = op == "Gather" && graph_.IsConstant(node.input(0)) ? 1 : 0;
   if (node.input_size() <= input || node.input(input) != value->name) {
     return Unimplemented("its input is not where a layer has it");
   }
@@ -219,6 +220,7 @@ absl::Status NodeLayers::Read(const onnx::NodeProto& node, ImportedValue* value,
   if (op == "Dropout") return ReadDropout(node, layers);
   if (op == "Pad") return ReadPaddedPooling(node, value, layers);
   if (op == "Slice") return ReadSubsampling(node, value, layers);
+  if (op == "Gather" && input == 0) return ReadLastStep(node, value, layers);
   if (op == "Gather") return ReadEmbedding(node, value, layers);
   if (op == "LSTM" || op == "GRU") return ReadRecurrent(node, value, layers);
   // The loss takes the softmax itself.

@@ -127,6 +127,12 @@ class NodeLayers {
   absl::Status ReadDropout(const onnx::NodeProto& node, Layers* layers);
   absl::Status ReadSubsampling(const onnx::NodeProto& node,
                                ImportedValue* value, Layers* layers);
+  absl::Status ReadLastStep(const onnx::NodeProto& node, ImportedValue* value,
+                            Layers* layers);
+  // The extent of a sequence that counts its steps: 0 or 1.
+  int64_t StepsAxis(const ImportedValue& value) const {
+    return swapped_.value_or(value.swapped) == value.swapped ? 0 : 1;
+  }
   absl::Status ReadEmbedding(const onnx::NodeProto& node, ImportedValue* value,
                              Layers* layers);
   absl::Status ReadRecurrent(const onnx::NodeProto& node, ImportedValue* value,

@@ -189,6 +189,7 @@ absl::Status NodeLayers::ReadCast(const onnx::NodeProto& node,
 absl::Status NodeLayers::ReadGlobalPooling(const onnx::NodeProto& node,
                                            ImportedValue* value,
                                            Layers* layers) {
+  const bool sequence = value->kind == Kind::kSequence;
   value->kind = Kind::kPooled;
   value->pooled_extents = 2;
   if (node.op_type() == "ReduceMean") {
@@ -196,16 +197,36 @@ absl::Status NodeLayers::ReadGlobalPooling(const onnx::NodeProto& node,
     if (node.input_size() > 1 && graph_.IsConstant(node.input(1))) {
       axes = graph_.Constant(node.input(1))->integers;
     }
-    for (int64_t& axis : axes) axis += axis < 0 ? 4 : 0;
+    const int64_t extents = sequence ? 3 : 4;
+    for (int64_t& axis : axes) axis += axis < 0 ? extents : 0;
     std::sort(axes.begin(), axes.end());
-    if (axes != Integers{2, 3}) {
-      return absl::UnimplementedError("must be over height and width");
+    const bool keeps = IntegerAttribute(node, "keepdims", 1) != 0;
+    if (sequence ? keeps || axes != Integers{StepsAxis(*value)}
+                 : axes != Integers{2, 3}) {
+      return absl::UnimplementedError(
+          "must be over height and width, or over the steps of a sequence "
+          "without keeping their extent");
     }
-    if (IntegerAttribute(node, "keepdims", 1) == 0) {
-      value->kind = Kind::kFeatures;
-    }
+    if (!keeps) value->kind = Kind::kFeatures;
+  } else if (sequence) {
+    return absl::UnimplementedError("must be over height and width");
   }
   layers->emplace_back().config.mutable_global_pooling();
+  return absl::OkStatus();
+}
+
+absl::Status NodeLayers::ReadLastStep(const onnx::NodeProto& node,
+                                      ImportedValue* value, Layers* layers) {
+  const OnnxTensor* const index = graph_.Constant(node.input(1));
+  const int64_t axis = IntegerAttribute(node, "axis", 0);
+  if (value->kind != Kind::kSequence || index == nullptr ||
+      !index->shape.empty() || index->integers != Integers{-1} ||
+      (axis < 0 ? axis + 3 : axis) != StepsAxis(*value)) {
+    return absl::UnimplementedError(
+        "it must take the last step, number -1, of a sequence");
+  }
+  value->kind = Kind::kFeatures;
+  layers->emplace_back().config.mutable_last_step();
   return absl::OkStatus();
 }
 

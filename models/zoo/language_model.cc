@@ -18,7 +18,7 @@ absl::StatusOr<std::unique_ptr<Model>> NewLanguageModel(
   const int64_t hidden = options.recurrent.hidden;
   const int64_t embedding_size =
       options.embedding_size > 0 ? options.embedding_size : hidden;
-  if (!IsText(model.example.task)) {
+  if (!TellsNextToken(model.example.task)) {
     return absl::InvalidArgumentError(
         "a language model needs a data set of text");
   }

@@ -6,6 +6,7 @@
 #include "tensor/cpu/cpu_frame_window.h"
 #include "tensor/cpu/cpu_recurrent.h"
 #include "tensor/cpu/cpu_sequence_linear.h"
+#include "tensor/cpu/cpu_step_reduction.h"
 #include "tensor/cpu/shared_scratch.h"
 
 namespace ps {
@@ -35,6 +36,11 @@ class CpuSequenceKernels final : public SequenceKernels {
   absl::StatusOr<std::unique_ptr<UnaryOp>> PlanFrameWindow(
       const FrameWindowShape& shape, const ActivationDesc& input) override {
     return PlanCpuFrameWindow(&pool_, shape, input);
+  }
+
+  absl::StatusOr<std::unique_ptr<UnaryOp>> PlanStepReduction(
+      StepReduction reduction, const ActivationDesc& input) override {
+    return PlanCpuStepReduction(&pool_, reduction, input);
   }
 
   absl::StatusOr<std::unique_ptr<CtcLossOp>> PlanCtcLoss(

@@ -28,10 +28,11 @@ std::vector<std::string> Problems(const JobConfig& config) {
 }
 
 TEST(DatasetTest, AllDataSetsAreLinkedIn) {
-  EXPECT_THAT(DatasetRegistry().Names(),
-              ElementsAre("characters", "cifar10", "cifar100", "digits",
-                          "image_folder", "mnist", "phrase_characters",
-                          "phrases", "ptb", "shapes", "speech", "tones"));
+  EXPECT_THAT(
+      DatasetRegistry().Names(),
+      ElementsAre("characters", "cifar10", "cifar100", "digits", "image_folder",
+                  "labelled_text", "mnist", "phrase_characters", "phrases",
+                  "ptb", "shapes", "speech", "tones"));
 }
 
 TEST(DatasetTest, UnknownNameIsAnErrorThatListsTheKnownOnes) {
@@ -39,9 +40,10 @@ TEST(DatasetTest, UnknownNameIsAnErrorThatListsTheKnownOnes) {
   options.config.set_name("imagenet");
   const auto pair = NewDataset(options);
   EXPECT_EQ(pair.status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(pair.status().message()),
-              HasSubstr("\"imagenet\"; known are: characters, cifar10, "
-                        "cifar100, digits, image_folder, mnist"));
+  EXPECT_THAT(
+      std::string(pair.status().message()),
+      HasSubstr("\"imagenet\"; known are: characters, cifar10, "
+                "cifar100, digits, image_folder, labelled_text, mnist"));
 }
 
 TEST(DataConfigTest, DefaultsAreValid) {
@@ -51,15 +53,15 @@ TEST(DataConfigTest, DefaultsAreValid) {
 TEST(DataConfigTest, UnknownNameListsTheKnownOnes) {
   JobConfig config;
   config.mutable_data()->set_name("minst");
-  EXPECT_THAT(
-      Problems(config),
-      ElementsAre(AllOf(HasSubstr("data.name is \"minst\"; must be one of"),
-                        HasSubstr("digits, image_folder, mnist"))));
+  EXPECT_THAT(Problems(config),
+              ElementsAre(AllOf(
+                  HasSubstr("data.name is \"minst\"; must be one of"),
+                  HasSubstr("digits, image_folder, labelled_text, mnist"))));
 }
 
 TEST(DataConfigTest, SetsThatAreReadFromFilesNeedADirectory) {
   for (const char* name : {"characters", "cifar10", "cifar100", "image_folder",
-                           "mnist", "ptb", "speech"}) {
+                           "labelled_text", "mnist", "ptb", "speech"}) {
     JobConfig config;
     config.mutable_data()->set_name(name);
     EXPECT_THAT(Problems(config),
@@ -76,7 +78,8 @@ TEST(DataConfigTest, ExamplesAreHeldOutOnlyWhereThereIsNoTestSet) {
     config.mutable_data()->set_name(name);
     config.mutable_data()->set_directory("somewhere");
     config.mutable_data()->set_validation_fraction(0.1);
-    if (name == "characters" || name == "image_folder" || name == "speech") {
+    if (name == "characters" || name == "image_folder" ||
+        name == "labelled_text" || name == "speech") {
       EXPECT_THAT(Problems(config), IsEmpty()) << name;
       continue;
     }

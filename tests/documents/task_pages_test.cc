@@ -175,6 +175,23 @@ TEST_F(TaskPages, TextIsReadAsWordsAndAsCharacters) {
               HasSubstr("bits per character"));
 }
 
+TEST_F(TaskPages, TextsAreSortedIntoClasses) {
+  std::string book;
+  for (int i = 0; i < 200; ++i) {
+    absl::StrAppend(&book, "A cow, number ", i % 7, ", feeds.\n\n");
+  }
+  for (int i = 0; i < 200; ++i) {
+    absl::StrAppend(&book, "\nRain falls behind barn ", i % 7, "\n");
+  }
+  Write("book.txt", book);
+  EXPECT_THAT(RunCommands(Section("own_data.md", "Texts with a class"), 3),
+              AllOf(HasSubstr("360 training examples, 40 test examples"),
+                    HasSubstr("accuracy"), HasSubstr("begin"),
+                    HasSubstr("train.tsv line ")));
+  EXPECT_EQ(ReadFile(directory_ / "runs/texts/classes.txt").value_or(""),
+            "begin\nend\n");
+}
+
 // A WAV file with half a second of silence, which it says in its header.
 std::string Silence() {
   constexpr uint32_t kRate = 8000;

@@ -181,10 +181,12 @@ class Interop(unittest.TestCase):
                            f'--output={folder}')
           self.assertIn('Put the block of', said)
           self.assertIn('leaves out Dropout', said)
-          safetensors.torch.save_file(
-              {'inputs': turned(batch).float(), 'outputs': turned(outputs)},
-              folder / 'batch.safetensors')
-          expected[folder] = turned(outputs)
+          values = {'inputs': turned(batch).float(),
+                    'outputs': turned(outputs) if outputs.dim() == 3 else outputs}
+          if isinstance(module, onnx_networks.TextClassifier):
+            values['vocabulary'] = torch.tensor([float(onnx_networks.WORDS)])
+          safetensors.torch.save_file(values, folder / 'batch.safetensors')
+          expected[folder] = values['outputs']
     run(ROOT / 'bazel-bin/tests/models/network_outputs', *expected)
     for folder, outputs in expected.items():
       with self.subTest(folder.name):
@@ -323,6 +325,67 @@ class Interop(unittest.TestCase):
         for name, parameter in module.named_parameters():
           if not parameter.requires_grad:
             self.assertTrue(tuned[name].equal(state[name]), name)
+
+  def test_a_classifier_of_texts_learns_as_pytorchs(self):
+    torch.manual_seed(3)
+    steps, num_words, num_texts = 6, 20, 12
+    # The k-th word is the k-th most frequent one.
+    lengths = torch.randint(2, steps + 1, (num_texts,))
+    texts = [torch.randint(num_words, (n,)).tolist() for n in lengths]
+    counts = [sum(text.count(w) for text in texts) for w in range(num_words)]
+    flat = [w for text in texts for w in text]
+    words = sorted(set(flat), key=lambda w: (-counts[w], flat.index(w)))
+    tokens = torch.zeros(steps, num_texts, dtype=torch.int64)
+    for i, text in enumerate(texts):
+      for t, word in enumerate(text):
+        tokens[steps - len(text) + t, i] = 2 + words.index(word)
+    labels = torch.arange(num_texts) % 3
+    lines = [f'class {label}\t' + ' '.join(f'Word{w}' for w in text)
+             for label, text in zip(labels.tolist(), texts)]
+    for file in 'train.tsv', 'test.tsv':
+      (self.folder / file).write_text('\n'.join(lines) + '\n')
+
+    for mean in False, True:
+      with self.subTest('mean of steps' if mean else 'last step'):
+        module = onnx_networks.TextClassifier(torch.nn.GRU, mean=mean)
+        module.embedding = torch.nn.Embedding(2 + len(words), 5)
+        weights = self.folder / 'first.safetensors'
+        safetensors.torch.save_file(module.state_dict(), weights)
+        job = self.write_job(f'''
+          name: "texts"
+          model {{
+            name: "layers" initial_weights: "{weights}"
+            layers {{
+              layer {{ name: "embedding" embedding {{ features: 5 }} }}
+              layer {{ name: "rnn" gru {{ hidden: 6 }} }}
+              layer {{ {'global_pooling' if mean else 'last_step'} {{}} }}
+              layer {{ name: "out" linear {{}} }}
+            }}
+          }}
+          data {{
+            name: "labelled_text" directory: "{self.folder}"
+            labelled_text {{ steps: {steps} }}
+          }}
+          training {{ batch_size: {num_texts} epochs: 20 }}
+          optimizer {{ name: "momentum" learning_rate: 0.2 }}
+          compressor {{ name: "none" }}
+          cluster {{ num_workers: 1 num_servers: 1 }}
+        ''')
+        run_directory = self.folder / f'run-{mean}'
+        gradsieve('train', job, f'--run-dir={run_directory}')
+        tuned = safetensors.torch.load_file(
+            run_directory / 'weights.safetensors')
+        first = {name: value.clone()
+                 for name, value in module.state_dict().items()}
+        optimizer = torch.optim.SGD(module.parameters(), lr=0.2, momentum=0.9)
+        for _ in range(20):
+          optimizer.zero_grad()
+          torch.nn.functional.cross_entropy(module(tokens), labels).backward()
+          optimizer.step()
+        for name, value in module.state_dict().items():
+          np.testing.assert_allclose(tuned[name], value, rtol=0, atol=TOLERANCE,
+                                     err_msg=name)
+          self.assertGreater((value - first[name]).abs().max(), 0.01)
 
   def test_topk_sends_what_torch_topk_selects(self):
     gradients = torch.randn(3, 10000)

@@ -118,6 +118,23 @@ class Mixed(nn.Module):
     return self.out(x)
 
 
+class TextClassifier(nn.Module):
+  """Of a sequence: its last step, or the mean over its steps."""
+
+  def __init__(self, cell, batch_first=False, mean=False):
+    super().__init__()
+    self.embedding = nn.Embedding(WORDS, 5)
+    self.rnn = cell(5, 6, batch_first=batch_first)
+    self.out = nn.Linear(6, 3)
+    self.batch_first = batch_first
+    self.mean = mean
+
+  def forward(self, tokens):
+    x, _ = self.rnn(self.embedding(tokens))
+    axis = int(self.batch_first)
+    return self.out(x.mean(axis) if self.mean else x.select(axis, -1))
+
+
 def _sequential_batch_norm():
   return nn.Sequential(
       nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2),
@@ -171,4 +188,10 @@ NETWORKS = {
     'stacked_lstm': (lambda: LanguageModel(nn.LSTM, 2, tied=True, state=True),
                      _tokens),
     'lstm_gru': (Mixed, _tokens),
+    'last_step': (lambda: TextClassifier(nn.GRU), _tokens),
+    'last_step_batch_first': (
+        lambda: TextClassifier(nn.LSTM, batch_first=True), _tokens),
+    'mean_of_steps': (lambda: TextClassifier(nn.LSTM, mean=True), _tokens),
+    'mean_of_steps_batch_first': (
+        lambda: TextClassifier(nn.GRU, batch_first=True, mean=True), _tokens),
 }

@@ -526,6 +526,19 @@ TEST(DescribedLayers, EveryMistakeIsNamed) {
        "model.layers.layer[0].frame_window.before (\"0\") is 2; must be 0 to "
        "window - 1",
        SpeechShape()},
+      {flat + "layer { last_step {} }" + output,
+       "the input of model.layers.layer[1] (\"1\") is [batch, 784]; must be a "
+       "sequence, [steps, batch, features]"},
+      {"layer { embedding { features: 8 } } layer { last_step {} }" + output,
+       "the output of model.layers is [batch, 10]; must be [steps, batch, 10], "
+       "a number for each of the data set's classes: a linear layer without "
+       "out_features makes it",
+       TextShape(6)},
+      {"layer { embedding { features: 8 } }" + output,
+       "the output of model.layers is [steps, batch, 10]; must be [batch, 10], "
+       "a number for each of the data set's classes: a linear layer without "
+       "out_features makes it",
+       SmallExample("mean_classifier")},
   };
   for (const Mistake& mistake : mistakes) {
     EXPECT_THAT(Problems(Layers(mistake.layers), mistake.example),

@@ -13,6 +13,10 @@ namespace {
 
 constexpr int64_t kFrames = 16;
 
+bool IsClassifier(const std::string& name) {
+  return absl::EndsWith(name, "_classifier");
+}
+
 Batch RandomSpeech(const ExampleShape& example, int64_t size,
                    RandomStream* random) {
   Batch batch;
@@ -60,10 +64,28 @@ ModelConfig SmallModel(const std::string& name) {
     layers.add_layer()->set_activation("relu");
     layers.add_layer()->mutable_linear();
   }
+  if (IsClassifier(name)) {
+    config.set_name("layers");
+    LayersConfig& layers = *config.mutable_layers();
+    layers.add_layer()->mutable_embedding()->set_features(6);
+    layers.add_layer()->mutable_gru()->set_hidden(8);
+    if (name == "last_step_classifier") {
+      layers.add_layer()->mutable_last_step();
+    } else {
+      layers.add_layer()->mutable_global_pooling();
+    }
+    layers.add_layer()->mutable_linear();
+  }
   return config;
 }
 
 ExampleShape SmallExample(const std::string& name) {
+  if (IsClassifier(name)) {
+    ExampleShape shape = TextShape(6);
+    shape.task = Task::kTexts;
+    shape.vocabulary = 12;
+    return shape;
+  }
   const bool text = name == "lstm_lm" || name == "char_lstm";
   if (text) return TextShape(6);
   const bool speech = name == "speech_lstm" || name == "speech_dnn";
@@ -162,21 +184,22 @@ Batch ModelFixture::RandomBatch(int64_t size, uint64_t seed) const {
     return RandomSpeech(example_, size, &random);
   }
   Batch batch;
-  batch.steps = example_.steps;
-  if (IsText(example_.task)) {
+  if (TellsNextToken(example_.task)) batch.steps = example_.steps;
+  if (example_.num_tokens() > 0 && example_.steps > 0) {
     for (int64_t i = 0; i < size * example_.steps; ++i) {
       // Rows begin with different tokens, since rows with equal beginnings
       // cannot be told apart.
       batch.inputs.push_back(
-          static_cast<float>(i < size ? i % example_.num_classes
-                                      : random.Below(example_.num_classes)));
+          static_cast<float>(i < size ? i % example_.num_tokens()
+                                      : random.Below(example_.num_tokens())));
     }
   } else {
     for (int64_t i = 0; i < size * example_.num_elements(); ++i) {
       batch.inputs.push_back(static_cast<float>(random.Uniform()));
     }
   }
-  const int64_t targets = IsText(example_.task) ? size * example_.steps : size;
+  const int64_t targets =
+      TellsNextToken(example_.task) ? size * example_.steps : size;
   for (int64_t i = 0; i < targets; ++i) {
     batch.labels.push_back(
         static_cast<int32_t>(random.Below(example_.num_classes)));
@@ -187,7 +210,7 @@ Batch ModelFixture::RandomBatch(int64_t size, uint64_t seed) const {
 Batch ModelFixture::Single(const Batch& batch, int64_t i) const {
   Batch one;
   one.steps = batch.steps;
-  if (IsText(example_.task)) {
+  if (TellsNextToken(example_.task)) {
     for (int64_t t = 0; t < batch.steps; ++t) {
       one.inputs.push_back(batch.inputs[t * batch.size() + i]);
       one.labels.push_back(batch.labels[t * batch.size() + i]);

@@ -151,7 +151,7 @@ TEST_P(EveryModel, OverfitsOneBatch) {
   ModelFixture fixture(GetParam());
   const Batch batch = fixture.RandomBatch(8, 1);
   // Small LSTMs learn slowly.
-  const bool text = IsText(fixture.example().task);
+  const bool text = TellsNextToken(fixture.example().task);
   const float learning_rate = text ? 2.0f : 0.1f;
   constexpr int kMaxIterations = 1000;
   BatchResult result;

@@ -6,8 +6,8 @@
 // Each folder holds what `gradsieve model import` writes, and a batch:
 // batch.safetensors with `inputs`, [batch, channels, height, width] or, for
 // text, [steps, batch], and `outputs`, whose last extent is the number of
-// classes. The program writes outputs.safetensors, with `outputs` in the same
-// shape.
+// classes; for texts with a class also `vocabulary`, [1]. The program writes
+// outputs.safetensors, with `outputs` in the same shape.
 
 #include <cstdio>
 #include <map>
@@ -25,18 +25,19 @@
 namespace ps {
 namespace {
 
-ExampleShape ExampleOf(const std::vector<int64_t>& inputs,
-                       int64_t num_classes) {
+ExampleShape ExampleOf(const std::vector<int64_t>& inputs, int64_t num_classes,
+                       int64_t vocabulary) {
   ExampleShape example;
   if (inputs.size() == 4) {
     example.channels = inputs[1];
     example.height = inputs[2];
     example.width = inputs[3];
   } else {
-    example.task = Task::kWords;
+    example.task = vocabulary > 0 ? Task::kTexts : Task::kWords;
     example.steps = inputs[0];
   }
   example.num_classes = num_classes;
+  example.vocabulary = vocabulary;
   return example;
 }
 
@@ -59,7 +60,11 @@ absl::Status WriteOutputs(const std::string& folder) {
     return absl::InvalidArgumentError("the batch lacks inputs or outputs");
   }
   const int64_t num_classes = expected.shape.back();
-  ModelFixture fixture(job.model(), ExampleOf(inputs.shape, num_classes));
+  const std::vector<float>& words = tensors["vocabulary"].values;
+  ModelFixture fixture(
+      job.model(),
+      ExampleOf(inputs.shape, num_classes,
+                words.empty() ? 0 : static_cast<int64_t>(words[0])));
   Tensor& weights = fixture.weights();
   Tensor& statistics = fixture.model().statistics_values();
   PS_RETURN_IF_ERROR(LoadInitialWeights(
@@ -68,7 +73,7 @@ absl::Status WriteOutputs(const std::string& folder) {
       {statistics.data(), static_cast<size_t>(statistics.size())}));
   Batch batch;
   batch.inputs = inputs.values;
-  batch.steps = fixture.example().steps;
+  if (words.empty()) batch.steps = fixture.example().steps;
   batch.labels.resize(expected.values.size() / num_classes);
   std::vector<float> outputs;
   PS_RETURN_IF_ERROR(

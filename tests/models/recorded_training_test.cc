@@ -229,7 +229,9 @@ INSTANTIATE_TEST_SUITE_P(
                                      "cuda_emulated_bf16",
                                      "cuda_emulated_unfused_bf16"),
                      testing::Values("mlp", "lenet5", "resnet20", "lstm_lm",
-                                     "char_lstm", "speech_lstm", "speech_dnn")),
+                                     "char_lstm", "speech_lstm", "speech_dnn",
+                                     "last_step_classifier",
+                                     "mean_classifier")),
     [](const testing::TestParamInfo<RecordedTraining::ParamType>& info) {
       return absl::StrCat(std::get<0>(info.param), "_",
                           std::get<1>(info.param));

@@ -97,6 +97,22 @@ TEST_P(Bf16Layers, FrameWindows) {
   ExpectRoundedOnce(actual.dx, expected.dx);
 }
 
+TEST_P(Bf16Layers, StepReductions) {
+  const ActivationDesc input = Laid({5, 2, 3});
+  const ActivationDesc plain = ActivationDesc::Plain({5, 2, 3});
+  const std::vector<float> x = RandomBf16(30, 8);
+  for (const auto reduction : {StepReduction::kLast, StepReduction::kMean}) {
+    const auto op = bf16_->sequences().PlanStepReduction(reduction, input);
+    ASSERT_TRUE(op.ok()) << op.status();
+    const auto cpu_op = cpu_->sequences().PlanStepReduction(reduction, plain);
+    ASSERT_TRUE(cpu_op.ok()) << cpu_op.status();
+    const Results actual = RunUnary(nn(), **op, input, x);
+    const Results expected = RunUnary(cpu_nn(), **cpu_op, plain, x);
+    ExpectRoundedOnce(actual.y, expected.y);
+    ExpectRoundedOnce(actual.dx, expected.dx);
+  }
+}
+
 TEST_P(Bf16Layers, ReorderIsExactAndItsBackwardUndoesIt) {
   for (const Shape& shape : {Shape{2, 3, 4, 5}, Shape{3, 5}, Shape{3, 3, 3}}) {
     const ActivationDesc desc = Laid(shape);

@@ -174,6 +174,13 @@ class StagedSequenceKernels final : public SequenceKernels {
     return StageUnary(device_, input.num_floats, std::move(op));
   }
 
+  absl::StatusOr<std::unique_ptr<UnaryOp>> PlanStepReduction(
+      StepReduction reduction, const ActivationDesc& input) override {
+    PS_ASSIGN_OR_RETURN(auto op,
+                        sequences().PlanStepReduction(reduction, input));
+    return StageUnary(device_, input.num_floats, std::move(op));
+  }
+
  private:
   SequenceKernels& sequences() { return device_->sequences(); }
 

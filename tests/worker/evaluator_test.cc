@@ -31,13 +31,14 @@ class Numbers final : public Dataset {
   }
   int64_t size() const override { return size_; }
   ExampleOrder order() const override {
-    return IsText(task_) ? ExampleOrder::kSequential : ExampleOrder::kShuffled;
+    return TellsNextToken(task_) ? ExampleOrder::kSequential
+                                 : ExampleOrder::kShuffled;
   }
   absl::Status Read(absl::Span<const int64_t> numbers, int64_t,
                     Batch* batch) const override {
     batch->inputs.assign(numbers.begin(), numbers.end());
     batch->labels.assign(numbers.begin(), numbers.end());
-    batch->steps = IsText(task_) ? 1 : 0;
+    batch->steps = TellsNextToken(task_) ? 1 : 0;
     return absl::OkStatus();
   }
 

@@ -20,6 +20,7 @@
 #include "tensor/cuda/sequences/cell_cores.h"
 #include "tensor/cuda/sequences/embedding_cores.h"
 #include "tensor/cuda/sequences/frame_window_cores.h"
+#include "tensor/cuda/sequences/step_reduction_cores.h"
 
 namespace ps {
 
@@ -60,6 +61,7 @@ using AllKernels = JoinedKernels<
     // tensor/cuda/sequences
     OfBothTypes<EmbeddingCore>, OfBothTypes<EmbeddingGradientCore>,
     OfBothTypes<FrameWindowCore>, OfBothTypes<FrameWindowGradientCore>,
+    OfBothTypes<StepReductionCore>, OfBothTypes<StepReductionGradientCore>,
     OfBothTypes<LstmForwardCore>, OfBothTypes<LstmBackwardCore>,
     OfBothTypes<GruForwardCore>, OfBothTypes<GruBackwardCore>,
     KernelList<TokenRowsCore, FirstNegativeCore, EmbeddingKeysCore>>;

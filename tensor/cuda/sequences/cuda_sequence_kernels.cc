@@ -14,6 +14,7 @@
 #include "tensor/cuda/sequences/cuda_embedding.h"
 #include "tensor/cuda/sequences/cuda_frame_window.h"
 #include "tensor/cuda/sequences/cuda_recurrent.h"
+#include "tensor/cuda/sequences/cuda_step_reduction.h"
 #include "tensor/tensor.h"
 
 namespace ps {
@@ -61,6 +62,11 @@ class CudaSequenceKernels final : public SequenceKernels {
   absl::StatusOr<std::unique_ptr<UnaryOp>> PlanFrameWindow(
       const FrameWindowShape& shape, const ActivationDesc& input) override {
     return PlanCudaFrameWindow(device_.get(), shape, input);
+  }
+
+  absl::StatusOr<std::unique_ptr<UnaryOp>> PlanStepReduction(
+      StepReduction reduction, const ActivationDesc& input) override {
+    return PlanCudaStepReduction(device_.get(), reduction, input);
   }
 
  private:
