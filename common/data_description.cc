@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "common/json.h"
 #include "nlohmann/json.hpp"
 
@@ -82,6 +83,18 @@ void DataDescription::AddList(absl::string_view name,
   }
   Add(absl::StrCat("all of ", name),
       absl::StrCat(items.size(), ", ", Digest(all)));
+}
+
+std::string MeaningOfNumbers(absl::string_view description) {
+  DataDescription meaning;
+  for (const auto& [line, value] : LinesOf(description)) {
+    absl::string_view name = line;
+    absl::ConsumePrefix(&name, "all of ");
+    const absl::string_view first = name.substr(0, name.find(' '));
+    if (first == "training" || first == "test" || first == "class") continue;
+    meaning.Add(line, value);
+  }
+  return meaning.text();
 }
 
 bool HasControlCharacters(absl::string_view text) {

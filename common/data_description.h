@@ -37,6 +37,15 @@ class DataDescription {
   std::string text_;
 };
 
+// The key of MeaningOfNumbers in the metadata of files of weights.
+inline constexpr char kDataMetadata[] = "data";
+
+// The lines of a description that say what the numbers of an example mean:
+// words, an alphabet, scales of pixels. Without those of the training and the
+// test set, which say what examples there are, and without the names of
+// classes.
+std::string MeaningOfNumbers(absl::string_view description);
+
 // Whether UTF-8 has a control character, of ASCII or of Latin-1 (C1), which
 // could change what a terminal shows.
 bool HasControlCharacters(absl::string_view text);

@@ -205,15 +205,17 @@ void CheckPath(const JobConfig& config, ConfigProblems* problems) {
 
 absl::Status LoadInitialWeights(const std::string& path, const Model& model,
                                 absl::Span<float> weights,
-                                absl::Span<float> statistics) {
+                                absl::Span<float> statistics,
+                                SafetensorsMetadata* metadata) {
   PS_RETURN_IF_ERROR(CheckRoom(model, weights, statistics));
-  PS_ASSIGN_OR_RETURN(const Safetensors file, ReadSafetensors(path));
+  PS_ASSIGN_OR_RETURN(Safetensors file, ReadSafetensors(path));
   Loader loader(model, {}, weights, statistics);
   PS_RETURN_IF_ERROR(loader.Check(file));
   if (!loader.problems().empty()) {
     return absl::InvalidArgumentError(ProblemsText(path, loader));
   }
   loader.Load(file);
+  if (metadata != nullptr) *metadata = std::move(file.metadata);
   return absl::OkStatus();
 }
 

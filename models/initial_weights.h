@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "common/safetensors.h"
 #include "models/model.h"
 
 namespace ps {
@@ -20,9 +21,11 @@ namespace ps {
 // Errors: kInvalidArgument, listing every tensor that is missing, that the
 // model does not have, or that has another shape, an unsupported type or a
 // value that is not finite; those of ReadSafetensors.
+// *metadata, unless it is null, receives the file's.
 absl::Status LoadInitialWeights(const std::string& path, const Model& model,
                                 absl::Span<float> weights,
-                                absl::Span<float> statistics);
+                                absl::Span<float> statistics,
+                                SafetensorsMetadata* metadata = nullptr);
 
 // Like LoadInitialWeights, but tensors that match a pattern of `ignore`
 // (models/tensor_patterns.h) are left out, whether they are in the file or not:

@@ -1,5 +1,6 @@
 #include "worker/model_values.h"
 
+#include "common/data_description.h"
 #include "tensor/tensor.h"
 
 namespace ps {
@@ -19,8 +20,11 @@ std::vector<SafetensorsView> ViewsOf(const std::vector<ModelValues>& all) {
   return tensors;
 }
 
-SafetensorsMetadata MetadataOf(const std::string& model) {
-  return {{"format", "pt"}, {"model", model}};
+SafetensorsMetadata MetadataOf(const std::string& model,
+                               const std::string& data) {
+  SafetensorsMetadata metadata = {{"format", "pt"}, {"model", model}};
+  if (!data.empty()) metadata[kDataMetadata] = data;
+  return metadata;
 }
 
 }  // namespace ps

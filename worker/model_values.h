@@ -20,8 +20,10 @@ struct ModelValues {
 // Every tensor of every element, in order; valid as long as the values.
 std::vector<SafetensorsView> ViewsOf(const std::vector<ModelValues>& all);
 
-// That of a file with the values of the model of this name.
-SafetensorsMetadata MetadataOf(const std::string& model);
+// That of a file with the values of the model of this name; `data` is the
+// MeaningOfNumbers of its data set, or empty.
+SafetensorsMetadata MetadataOf(const std::string& model,
+                               const std::string& data);
 
 }  // namespace ps
 

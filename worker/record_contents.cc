@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "common/data_description.h"
 #include "compressors/compressor.h"
 
 namespace ps {
@@ -21,6 +22,7 @@ RunHeader HeaderOf(const JobConfig& config, const TrainingParts& parts) {
   header.total_iterations = parts.plan->total_iterations;
   header.iterations_per_epoch = parts.plan->sampler.iterations_per_epoch();
   header.class_names = parts.data.train->class_names();
+  header.data = MeaningOfNumbers(parts.data.description.text());
   return header;
 }
 

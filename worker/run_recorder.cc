@@ -265,7 +265,7 @@ absl::Status RunRecorder::WriteTensors(const std::string& name,
                                        const ModelValues& weights,
                                        const ModelValues& statistics,
                                        SafetensorsMetadata metadata) {
-  metadata.merge(MetadataOf(header_.model));
+  metadata.merge(MetadataOf(header_.model, header_.data));
   // It may have been deleted while the job was trained.
   PS_RETURN_IF_ERROR(MakeDirectory(directory_));
   return WriteSafetensors(absl::StrCat(directory_, "/", name),

@@ -36,6 +36,8 @@ struct RunHeader {
   int64_t iterations_per_epoch = 0;
   // Of the training set; empty if its classes have no names.
   std::vector<std::string> class_names;
+  // MeaningOfNumbers, for the files of weights.
+  std::string data;
 };
 
 // One iteration or, with local steps, the iterations of one push.

@@ -12,6 +12,7 @@
 #include "common/clock.h"
 #include "common/consistency.h"
 #include "common/counted.h"
+#include "common/data_description.h"
 #include "common/machine_limits.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
@@ -217,6 +218,7 @@ absl::Status Trainer::StartExchange() {
   snapshots.totals = totals_.get();
   snapshots.from_servers = &from_servers_;
   snapshots.set = parts_.set;
+  snapshots.data = MeaningOfNumbers(parts_.data.description.text());
   snapshots_ = std::make_unique<WorkerSnapshots>(snapshots, std::move(files));
   if (const auto joins_at = link_.client->JoinsAt()) return Join(*joins_at);
   PS_ASSIGN_OR_RETURN(const int64_t found, snapshots_->Find());

@@ -236,7 +236,7 @@ absl::StatusOr<std::string> WorkerSnapshots::NamedWeights() const {
   return SafetensorsBytes(
       ViewsOf({{&options_.model->parameters(), weights.data()},
                {&options_.model->statistics(), statistics.data()}}),
-      MetadataOf(options_.config->model().name()));
+      MetadataOf(options_.config->model().name(), options_.data));
 }
 
 absl::Status WorkerSnapshots::Save(int64_t number, const ResumePoint& point) {

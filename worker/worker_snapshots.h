@@ -36,6 +36,7 @@ struct WorkerSnapshotsOptions {
   RunTotalsCounter* totals = nullptr;
   Tensor* from_servers = nullptr;  // The weights that servers sent.
   TrainingSet set;
+  std::string data;  // MeaningOfNumbers, for the files of weights.
 };
 
 // Not thread-safe. Must not be used while pushes are under way.

@@ -82,6 +82,22 @@ TEST(DataDescription, NamesThatLookAlikeDiffer) {
               HasSubstr("all of class: 1, digest "));
 }
 
+TEST(DataDescription, TheMeaningIsWithoutTheExamplesAndTheNamesOfClasses) {
+  DataDescription description;
+  description.Add("training examples", "7");
+  description.Add("classes", "2");
+  description.AddList("class", {"cat", "dog"});
+  description.AddList("test file", {"a.png"});
+  description.AddDigest("test text", "a b");
+  description.Add("trainings", "3");
+  description.AddList("word", {"a: b"});
+  DataDescription meaning;
+  meaning.Add("classes", "2");
+  meaning.Add("trainings", "3");
+  meaning.AddList("word", {"a: b"});
+  EXPECT_EQ(MeaningOfNumbers(description.text()), meaning.text());
+}
+
 TEST(DataDescription, ALongListIsBoundedAndItsEndCounts) {
   std::vector<std::string> words;
   for (int i = 0; i < 200000; ++i) words.push_back(absl::StrCat("word", i));

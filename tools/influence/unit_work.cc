@@ -62,8 +62,8 @@ absl::Status UnitWork::LoadCheckpoint(int64_t number) {
   JudgedJob job;
   job.config = plan_.config;
   job.weights = plan_.checkpoints[number].weights;
-  PS_ASSIGN_OR_RETURN(model_,
-                      LoadJudgedModel(job, data_.train->example_shape()));
+  PS_ASSIGN_OR_RETURN(model_, LoadJudgedModel(job, data_.train->example_shape(),
+                                              data_.description.text()));
   const ModelAtCheckpoint at = {model_.model.get(), &model_.weights,
                                 model_.backend.get(),
                                 data_.train->example_shape()};

@@ -76,8 +76,9 @@ absl::StatusOr<Judgement> Judge(const JudgedJob& job,
   data.augment = false;
   PS_ASSIGN_OR_RETURN(const DatasetPair pair, NewDataset(data));
   const Dataset& set = split == "train" ? *pair.train : *pair.test;
-  PS_ASSIGN_OR_RETURN(const LoadedModel loaded,
-                      LoadJudgedModel(job, set.example_shape()));
+  PS_ASSIGN_OR_RETURN(
+      const LoadedModel loaded,
+      LoadJudgedModel(job, set.example_shape(), pair.description.text()));
   if (set.sequences() != nullptr) {
     PS_RETURN_IF_ERROR(Annotate(loaded.model->CheckSequences(*set.sequences()),
                                 absl::StrCat("the ", split, " set")));
@@ -85,7 +86,7 @@ absl::StatusOr<Judgement> Judge(const JudgedJob& job,
   Judgement judgement;
   judgement.num_examples = set.size();
   OutputsHandler handler;
-  if (set.example_shape().task == Task::kImages) {
+  if (HasClasses(set.example_shape().task)) {
     PS_ASSIGN_OR_RETURN(std::vector<std::string> names, ClassNamesOf(job, set));
     judgement.confusion.emplace(std::move(names));
     handler = [&](const Batch& batch, const std::vector<float>& outputs) {

@@ -3,8 +3,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "common/config.h"
+#include "common/data_description.h"
 #include "common/job_fields.h"
 #include "common/run_directory.h"
+#include "common/safetensors.h"
 #include "common/status_macros.h"
 #include "models/initial_weights.h"
 #include "worker/job_model.h"
@@ -55,7 +57,8 @@ absl::StatusOr<JudgedJob> FindJudgedJob(const JudgedJobFlags& flags) {
 }
 
 absl::StatusOr<LoadedModel> LoadJudgedModel(const JudgedJob& job,
-                                            const ExampleShape& example) {
+                                            const ExampleShape& example,
+                                            const std::string& data) {
   LoadedModel loaded;
   PS_ASSIGN_OR_RETURN(loaded.backend,
                       MakeBackend(job.config, /*worker_rank=*/0));
@@ -64,9 +67,22 @@ absl::StatusOr<LoadedModel> LoadJudgedModel(const JudgedJob& job,
   Tensor& statistics = loaded.model->statistics_values();
   std::vector<float> weight_values(loaded.model->num_parameters());
   std::vector<float> statistic_values(statistics.size());
-  PS_RETURN_IF_ERROR(LoadInitialWeights(job.weights, *loaded.model,
-                                        absl::MakeSpan(weight_values),
-                                        absl::MakeSpan(statistic_values)));
+  SafetensorsMetadata metadata;
+  PS_RETURN_IF_ERROR(LoadInitialWeights(
+      job.weights, *loaded.model, absl::MakeSpan(weight_values),
+      absl::MakeSpan(statistic_values), &metadata));
+  const auto trained_on = metadata.find(kDataMetadata);
+  if (trained_on != metadata.end() && !data.empty()) {
+    const std::string difference =
+        DescribeDataDifference(MeaningOfNumbers(data), trained_on->second);
+    if (!difference.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          job.weights,
+          " was trained on data in which numbers mean something else than in "
+          "data.directory \"",
+          job.config.data().directory(), "\": ", difference));
+    }
+  }
   PS_ASSIGN_OR_RETURN(loaded.weights, loaded.backend->Allocate(
                                           {loaded.model->num_parameters()}));
   PS_RETURN_IF_ERROR(

@@ -42,10 +42,13 @@ struct LoadedModel {
   Tensor weights;
 };
 
-// Computes where the job's config says. Errors: those of the config, the device
-// and LoadInitialWeights.
+// Computes where the job's config says. `data` is the description of the data
+// that the model is to judge, or empty. Errors: those of the config, the device
+// and LoadInitialWeights; kInvalidArgument if a run has written the weights
+// whose data had another meaning (MeaningOfNumbers).
 absl::StatusOr<LoadedModel> LoadJudgedModel(const JudgedJob& job,
-                                            const ExampleShape& example);
+                                            const ExampleShape& example,
+                                            const std::string& data);
 
 }  // namespace ps
 

@@ -46,7 +46,8 @@ CommandText Text() {
       "and cropped to what the model was trained on. For the data set "
       "image_folder its images are not needed; for others the scale of pixels "
       "is taken from the training images. Without any files, the test set of "
-      "the job is used, and the true class of each image is printed, too.";
+      "the job is used, whose examples may also be texts, and the true class "
+      "of each is printed, too.";
   text.examples = {
       {"gradsieve predict runs/photos holiday/ cat.jpg",
        "a folder and a file, with the final weights of a run"},
@@ -78,12 +79,13 @@ absl::Status ReadData(const JudgedJob& job, Inputs* inputs) {
   data.config = job.config.data();
   data.seed = job.config.seed();
   PS_ASSIGN_OR_RETURN(inputs->data, NewDataset(data));
-  if (inputs->data.test->example_shape().task == Task::kImages) {
+  if (HasClasses(inputs->data.test->example_shape().task)) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "predictions are for images; data.name is \"", job.config.data().name(),
-      "\". `gradsieve evaluate` says how good its model is"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("predictions are for examples with a class; data.name is \"",
+                   job.config.data().name(),
+                   "\". `gradsieve evaluate` says how good its model is"));
 }
 
 // How many classes a model of photographs has is known from their names.
@@ -190,7 +192,8 @@ absl::Status Run(const Flags& flags) {
   PS_ASSIGN_OR_RETURN(std::vector<std::string> names,
                       ClassNamesOf(job, *inputs.set));
   PS_ASSIGN_OR_RETURN(const LoadedModel loaded,
-                      LoadJudgedModel(job, inputs.set->example_shape()));
+                      LoadJudgedModel(job, inputs.set->example_shape(),
+                                      inputs.data.description.text()));
   Printer printer(flags, inputs.set, std::move(names));
   return Evaluate(*inputs.set, loaded.weights, loaded.model.get(),
                   [&](const Batch& batch, const std::vector<float>& outputs) {

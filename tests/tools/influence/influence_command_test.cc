@@ -76,7 +76,7 @@ std::vector<Floats> GradientsAt(const JobConfig& config,
   JudgedJob job;
   job.config = config;
   job.weights = weights;
-  const auto loaded = LoadJudgedModel(job, set.example_shape());
+  const auto loaded = LoadJudgedModel(job, set.example_shape(), "");
   EXPECT_TRUE(loaded.ok()) << loaded.status();
   auto gradient = loaded->backend->Allocate({loaded->model->num_parameters()});
   std::vector<Floats> gradients;

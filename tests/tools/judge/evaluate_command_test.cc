@@ -126,6 +126,30 @@ TEST_F(EvaluateCommand, CountsClassesOfEitherSet) {
   }
 }
 
+TEST_F(EvaluateCommand, DataOfAnotherMeaningAreRefused) {
+  std::filesystem::create_directory(Path("words"));
+  const auto write = [this](const char* part, const char* line) {
+    std::ofstream out(Path(absl::StrCat("words/ptb.", part, ".txt")));
+    for (int i = 0; i < 30; ++i) out << line << "\n";
+  };
+  write("train", "a cow and a dog");
+  write("valid", "a dog");
+  Train(
+      absl::StrCat("model { name: 'lstm_lm' lstm_lm { hidden: 8 } }"
+                   "data { name: 'ptb' directory: '",
+                   Path("words"), "' text { steps: 5 } }"));
+  // The text for evaluation may be another one.
+  write("valid", "a cow");
+  ASSERT_EQ(Gradsieve({"evaluate", Path("run")}), 0) << output();
+  // As many words, with other numbers.
+  write("train", "a dog and a cow");
+  EXPECT_EQ(Gradsieve({"evaluate", Path("run")}), 78);
+  EXPECT_THAT(output(),
+              AllOf(HasSubstr("run/weights.safetensors was trained on data in "
+                              "which numbers mean something else"),
+                    HasSubstr("\"cow\" there and \"dog\" here")));
+}
+
 TEST_F(EvaluateCommand, WhatCannotBeEvaluatedIsNamed) {
   Train(R"(model { name: "mlp" mlp { hidden_units: 8 } }
            data { name: "digits" digits { train_examples: 80

@@ -154,9 +154,16 @@ TEST_F(PredictCommand, ARunCanBeUsedFromAnyFolder) {
   fs::current_path(Path(""));
   const int trained = Gradsieve({"train", "job.textproto", "--run-dir=run",
                                  "--set=data.directory=photos"});
+  const int more =
+      Gradsieve({"train", "job.textproto", "--run-dir=more",
+                 "--set=data.directory=photos",
+                 "--set=model.initial_weights=run/weights.safetensors"});
   fs::current_path(here);
   ASSERT_EQ(trained, 0) << output();
+  ASSERT_EQ(more, 0) << output();
   EXPECT_EQ(Gradsieve({"evaluate", Path("run")}), 0) << output();
+  EXPECT_THAT(ReadFile(Path("more/job.textproto")).value_or(""),
+              HasSubstr("initial_weights: \"/"));
 }
 
 TEST_F(PredictCommand, NamesWhatItSeesWithoutTheTrainingData) {
@@ -263,7 +270,7 @@ TEST_F(PredictCommand, WhatCannotBePredictedIsNamed) {
       {{Path("none.png")}, "cannot open " + Path("none.png")},
       {{Path("empty")}, "has no .jpg, .jpeg or .png file"},
       {{"--set=model.name=lstm_lm", "--set=data.name=phrases"},
-       "predictions are for images"},
+       "predictions are for examples with a class"},
   };
   for (const auto& [arguments, message] : cases) {
     std::vector<std::string> command = {"predict", Path("run")};
