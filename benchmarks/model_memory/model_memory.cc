@@ -19,12 +19,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "benchmarks/model_memory/counting_backend.h"
 #include "benchmarks/model_memory/memory_cases.h"
 #include "common/status_macros.h"
 #include "compressors/new_compressor.h"
 #include "models/model.h"
 #include "tensor/backend.h"
+#include "tensor/counting_backend.h"
 
 namespace ps {
 namespace {

@@ -1,36 +1,34 @@
 // Counts how much memory is requested from a backend.
-#ifndef BENCHMARKS_MODEL_MEMORY_COUNTING_BACKEND_H_
-#define BENCHMARKS_MODEL_MEMORY_COUNTING_BACKEND_H_
+#ifndef TENSOR_COUNTING_BACKEND_H_
+#define TENSOR_COUNTING_BACKEND_H_
 
 #include <cstdint>
-#include <memory>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "tensor/backend.h"
 
 namespace ps {
 
-// Forwards all calls to another backend and adds up the bytes that it
-// allocates.
+// Plans and computes as another backend, which uses the host's memory, and adds
+// up the bytes of its tensors. These take no memory until somebody writes to
+// them.
 class CountingBackend final : public Backend {
  public:
   // `backend` is not owned and outlives this one.
   explicit CountingBackend(Backend* backend) : backend_(backend) {}
 
+  // Of all tensors so far.
   int64_t bytes() const { return bytes_; }
 
   absl::string_view name() const override { return backend_->name(); }
-  absl::StatusOr<Tensor> Allocate(const Shape& shape) override {
-    bytes_ += NumElements(shape) * static_cast<int64_t>(sizeof(float));
-    return backend_->Allocate(shape);
-  }
+  absl::StatusOr<Tensor> Allocate(const Shape& shape) override;
   absl::Status CopyFromHost(const float* host, Tensor* tensor) override {
     return backend_->CopyFromHost(host, tensor);
   }
   absl::Status CopyToHost(const Tensor& tensor, float* host) override {
     return backend_->CopyToHost(tensor, host);
-  }
-  std::shared_ptr<uint8_t[]> HostBuffer(int64_t size_bytes) override {
-    return backend_->HostBuffer(size_bytes);
   }
   NnKernels& nn() override { return backend_->nn(); }
   SequenceKernels& sequences() override { return backend_->sequences(); }
@@ -43,4 +41,4 @@ class CountingBackend final : public Backend {
 
 }  // namespace ps
 
-#endif  // BENCHMARKS_MODEL_MEMORY_COUNTING_BACKEND_H_
+#endif  // TENSOR_COUNTING_BACKEND_H_
