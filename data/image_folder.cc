@@ -147,20 +147,33 @@ std::vector<std::string> NamesIn(const std::string& folder,
 struct SetFolders {
   std::string train;
   std::string test;
+  std::vector<std::string> beside;  // What is not read; folders end with "/".
 };
+
+SetFolders FoldersIn(const std::string& directory,
+                     const FolderContents& contents, const std::string& train,
+                     const std::string& test) {
+  SetFolders folders = {absl::StrCat(directory, "/", train),
+                        absl::StrCat(directory, "/", test), contents.files};
+  for (const std::string& name : contents.folders) {
+    if (name != train && name != test) folders.beside.push_back(name + "/");
+  }
+  for (std::string& name : folders.beside) {
+    name = absl::StrCat(directory, "/", name);
+  }
+  return folders;
+}
 
 absl::StatusOr<SetFolders> FindFolders(const DataConfig& config) {
   const std::string& directory = config.directory();
   const double held_out = config.validation_fraction();
   PS_ASSIGN_OR_RETURN(const FolderContents contents, ListFolder(directory));
-  const std::string train = directory + "/train";
   for (const char* name : {"test", "val"}) {
     if (!absl::c_linear_search(contents.folders, name)) continue;
-    const std::string test = absl::StrCat(directory, "/", name);
-    if (held_out == 0) return SetFolders{train, test};
-    return absl::InvalidArgumentError(
-        absl::StrCat("data.validation_fraction is ", held_out,
-                     "; must be 0, because there is a test set: ", test));
+    if (held_out == 0) return FoldersIn(directory, contents, "train", name);
+    return absl::InvalidArgumentError(absl::StrCat(
+        "data.validation_fraction is ", held_out,
+        "; must be 0, because there is a test set: ", directory, "/", name));
   }
   if (held_out == 0) {
     return absl::NotFoundError(absl::StrCat(
@@ -171,9 +184,9 @@ absl::StatusOr<SetFolders> FindFolders(const DataConfig& config) {
         "of training"));
   }
   if (contents.folders == std::vector<std::string>{"train"}) {
-    return SetFolders{train, train};
+    return FoldersIn(directory, contents, "train", "train");
   }
-  return SetFolders{directory, directory};
+  return SetFolders{directory, directory, {}};
 }
 
 void CheckImageFolder(const JobConfig& config, ConfigProblems* problems) {
@@ -215,12 +228,16 @@ absl::StatusOr<DatasetPair> NewImageFolder(const DatasetOptions& options) {
   DatasetPair pair;
   pair.description.AddList("training file", NamesIn(folders.train, train));
   pair.description.AddList("test file", NamesIn(folders.test, test));
-  for (const ImageList* const list : {&train, &test}) {
+  const auto add_note = [&pair](const std::vector<std::string>& unread) {
     std::string note = Unread(
-        list->unread,
-        "images are .jpg, .jpeg and .png files in the folder of their class");
+        unread,
+        "images are .jpg, .jpeg and .png files in the folder of their class, "
+        "in train and in test or val");
     if (!note.empty()) pair.notes.push_back(std::move(note));
-  }
+  };
+  add_note(folders.beside);
+  add_note(train.unread);
+  add_note(test.unread);
   pair.train = std::make_unique<ImageFolder>(
       std::move(train.images), classes, /*changes=*/options.augment, options);
   pair.test = std::make_unique<ImageFolder>(std::move(test.images), classes,

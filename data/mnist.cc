@@ -17,6 +17,7 @@
 #include "data/byte_images.h"
 #include "data/config_rules.h"
 #include "data/dataset.h"
+#include "data/folder.h"
 #include "data/idx.h"
 
 namespace ps {
@@ -25,22 +26,31 @@ namespace {
 constexpr int64_t kNumClasses = 10;
 
 // Finds the file of `subject`, such as "train-images", in `format`, such as
-// "idx3-ubyte", under the first of the usual names that `directory` has.
+// "idx3-ubyte", under the first of the usual names that `directory` has. Files
+// of the others are added to *unread.
 absl::StatusOr<std::string> FindFile(const std::string& directory,
                                      const std::string& subject,
-                                     const std::string& format) {
+                                     const std::string& format,
+                                     std::vector<std::string>* unread) {
   std::vector<std::string> names;
+  std::string found;
   // On some mirrors the unpacked file has a dot: "train-images.idx3-ubyte".
   for (const char* separator : {"-", "."}) {
     for (const char* ending : {"", ".gz"}) {
       names.push_back(absl::StrCat(subject, separator, format, ending));
       const std::string path = absl::StrCat(directory, "/", names.back());
-      if (access(path.c_str(), F_OK) == 0) return path;
-      if (errno != ENOENT && errno != ENOTDIR) {
+      if (access(path.c_str(), F_OK) == 0) {
+        if (found.empty()) {
+          found = path;
+        } else {
+          unread->push_back(path);
+        }
+      } else if (errno != ENOENT && errno != ENOTDIR) {
         return absl::ErrnoToStatus(errno, absl::StrCat("cannot open ", path));
       }
     }
   }
+  if (!found.empty()) return found;
   return absl::NotFoundError(absl::StrCat(
       "data.directory ", directory, " has no ", absl::StrJoin(names, ", no "),
       "; the four files of MNIST are at "
@@ -48,13 +58,14 @@ absl::StatusOr<std::string> FindFile(const std::string& directory,
 }
 
 absl::StatusOr<ByteImages> ReadPart(const std::string& directory,
-                                    const std::string& part) {
+                                    const std::string& part,
+                                    std::vector<std::string>* unread) {
   PS_ASSIGN_OR_RETURN(
       const std::string images_path,
-      FindFile(directory, absl::StrCat(part, "-images"), "idx3-ubyte"));
+      FindFile(directory, absl::StrCat(part, "-images"), "idx3-ubyte", unread));
   PS_ASSIGN_OR_RETURN(
       const std::string labels_path,
-      FindFile(directory, absl::StrCat(part, "-labels"), "idx1-ubyte"));
+      FindFile(directory, absl::StrCat(part, "-labels"), "idx1-ubyte", unread));
   PS_ASSIGN_OR_RETURN(IdxArray images, ReadIdx(images_path, 3));
   PS_ASSIGN_OR_RETURN(IdxArray labels, ReadIdx(labels_path, 1));
   if (images.dimensions[0] != labels.dimensions[0]) {
@@ -82,8 +93,9 @@ absl::StatusOr<ByteImages> ReadPart(const std::string& directory,
 
 absl::StatusOr<DatasetPair> NewMnist(const DatasetOptions& options) {
   const std::string& directory = options.config.directory();
-  PS_ASSIGN_OR_RETURN(ByteImages train, ReadPart(directory, "train"));
-  PS_ASSIGN_OR_RETURN(ByteImages test, ReadPart(directory, "t10k"));
+  std::vector<std::string> unread;
+  PS_ASSIGN_OR_RETURN(ByteImages train, ReadPart(directory, "train", &unread));
+  PS_ASSIGN_OR_RETURN(ByteImages test, ReadPart(directory, "t10k", &unread));
   if (train.shape.height != test.shape.height ||
       train.shape.width != test.shape.width) {
     return absl::DataLossError(
@@ -93,6 +105,8 @@ absl::StatusOr<DatasetPair> NewMnist(const DatasetOptions& options) {
   }
   const std::vector<PixelScale> scales = MeasurePixels(train);
   DatasetPair pair;
+  std::string note = Unread(unread, "others of the same name come first");
+  if (!note.empty()) pair.notes.push_back(std::move(note));
   DescribeImages(train, test, scales, &pair.description);
   pair.train = NewByteImageDataset(std::move(train), scales);
   pair.test = NewByteImageDataset(std::move(test), scales);

@@ -252,17 +252,22 @@ TEST_F(ImageFolderTest, FilesThatAreNotReadAreCountedAndNamed) {
   }
   folder_.MakeFolder("train/dog/more");
   folder_.Write("test/list.csv", "");
+  folder_.Write("labels.csv", "");
+  folder_.MakeFolder("val");
   const auto pair = NewDataset(options_);
   ASSERT_TRUE(pair.ok()) << pair.status();
   EXPECT_THAT(
       pair->notes,
-      ElementsAre(HasSubstr(absl::StrCat("3 files and 1 folder are not read: ",
-                                         path, "/train/cat/notes.txt, ", path,
-                                         "/train/dog/more/, ", path,
-                                         "/train/dog/a.gif and 1 more; images "
-                                         "are .jpg, .jpeg and .png")),
-                  HasSubstr(absl::StrCat("1 file is not read: ", path,
-                                         "/test/list.csv"))));
+      ElementsAre(
+          HasSubstr(absl::StrCat("1 file and 1 folder are not read: ", path,
+                                 "/labels.csv, ", path, "/val/; images are")),
+          HasSubstr(absl::StrCat("3 files and 1 folder are not read: ", path,
+                                 "/train/cat/notes.txt, ", path,
+                                 "/train/dog/more/, ", path,
+                                 "/train/dog/a.gif and 1 more; images "
+                                 "are .jpg, .jpeg and .png")),
+          HasSubstr(
+              absl::StrCat("1 file is not read: ", path, "/test/list.csv"))));
 }
 
 TEST_F(ImageFolderTest, OtherClassesOrFilesAreOtherData) {

@@ -73,6 +73,20 @@ class MnistTest : public testing::Test {
   std::string directory_;
 };
 
+TEST_F(MnistTest, FilesThatOthersStandBeforeAreNamed) {
+  WriteGoodFiles();
+  auto pair = Load();
+  ASSERT_TRUE(pair.ok()) << pair.status();
+  EXPECT_TRUE(pair->notes.empty());
+  Write("t10k-labels-idx1-ubyte.gz", "other labels");
+  pair = Load();
+  ASSERT_TRUE(pair.ok()) << pair.status();
+  EXPECT_THAT(pair->notes,
+              ElementsAre(HasSubstr(absl::StrCat(
+                  "1 file is not read: ", directory_,
+                  "/t10k-labels-idx1-ubyte.gz; others of the same name"))));
+}
+
 TEST_F(MnistTest, BothPartsAreScaledByTheTrainingSet) {
   WriteGoodFiles();
   const auto pair = Load();
