@@ -96,16 +96,22 @@ int Fail(const absl::Status& status, int exit_code) {
   return FailCommand("train", status, exit_code);
 }
 
+// So that the run can be used from any folder.
+void MakePathsAbsolute(JobConfig* job) {
+  if (const std::string& path = job->data().directory(); !path.empty()) {
+    job->mutable_data()->set_directory(std::filesystem::absolute(path));
+  }
+  if (const std::string& path = job->model().initial_weights(); !path.empty()) {
+    job->mutable_model()->set_initial_weights(std::filesystem::absolute(path));
+  }
+}
+
 // The job of a new run, or of one to go on with; its directory comes later.
 absl::StatusOr<LocalClusterOptions> OptionsOf(const Flags& flags,
                                               const JobConfig& config) {
   LocalClusterOptions options;
   options.config = config;
-  // So that the run can be used from any folder.
-  std::string* const data = options.config.mutable_data()->mutable_directory();
-  if (!data->empty()) {
-    *data = std::filesystem::absolute(*data);
-  }
+  MakePathsAbsolute(&options.config);
   options.resume = flags.resume;
   options.metrics_listen = flags.metrics_listen;
   if (flags.tensorboard) {
@@ -226,6 +232,7 @@ absl::Status PrepareResume(const LocalClusterOptions& options,
   const int num_workers = now.cluster().num_workers();
   before.mutable_cluster()->set_num_servers(num_servers);
   before.mutable_cluster()->set_num_workers(num_workers);
+  MakePathsAbsolute(&before);
   const bool longer = IsLonger(now.training(), before.training());
   if (longer && DependsOnItsLength(before)) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -254,7 +261,10 @@ absl::Status PrepareResume(const LocalClusterOptions& options,
     return absl::InvalidArgumentError(
         absl::StrCat("a run goes on with the job that it began with; leave out "
                      "the --set of:\n  ",
-                     absl::StrJoin(differences, "\n  ")));
+                     absl::StrJoin(differences, "\n  "),
+                     "\nWhat may change: cluster.num_workers and num_servers, "
+                     "data.directory, machine; training.epochs and "
+                     "max_iterations may grow"));
   }
   PS_RETURN_IF_ERROR(
       CheckSameDataAsBefore(CheckpointDirectory(options), data_text));

@@ -148,6 +148,9 @@ TEST(LoadConfigTest, ReadsAFileAndNamesItInErrors) {
   const auto config = LoadConfig(path);
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->seed(), 7u);
+  // Some editors begin UTF-8 with a byte order mark.
+  ASSERT_TRUE(WriteFileAtomically(path, "\xEF\xBB\xBFseed: 8\n").ok());
+  EXPECT_EQ(LoadConfig(path).value_or(JobConfig()).seed(), 8u);
   ASSERT_TRUE(WriteFileAtomically(path, "sed: 7\n").ok());
   EXPECT_THAT(Message(LoadConfig(path).status()), HasSubstr(path + ":1:"));
 }

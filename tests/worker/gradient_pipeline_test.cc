@@ -14,6 +14,7 @@
 #include "gtest/gtest.h"
 #include "proto/config.pb.h"
 #include "tensor/backend.h"
+#include "worker/worker_weights.h"
 
 namespace ps {
 namespace {
@@ -95,7 +96,7 @@ class GradientPipelineTest : public testing::Test {
     map_ = std::make_unique<ShardMap>(ShardMap::Create(shards).value());
   }
 
-  std::unique_ptr<GradientPipeline> Make() {
+  std::unique_ptr<GradientPipeline> Make(WorkerWeights* own = nullptr) {
     GradientPipelineOptions options;
     options.config = &config_;
     options.parameters = {{"a", {4}, 0}, {"b", {4}, 4}};
@@ -103,6 +104,7 @@ class GradientPipelineTest : public testing::Test {
     options.shard_map = map_.get();
     options.backend = backend_.get();
     options.client = &servers_;
+    options.own_weights = own;
     return GradientPipeline::Create(options).value();
   }
 
@@ -152,6 +154,38 @@ TEST_F(GradientPipelineTest, LeavesOutAllBucketsOfAGradientThatIsNotFinite) {
   ASSERT_TRUE(Iterate(pipeline.get(), 3, kGradient).ok());
   EXPECT_THAT(servers_.pushes,
               ElementsAre("bucket 0: 1 values", "bucket 1: 1 values"));
+}
+
+// Between pushes, in delta mode.
+TEST_F(GradientPipelineTest, ALocalStepWithoutAFiniteGradientLeavesNoTrace) {
+  config_.mutable_worker_optimizer()->set_name("sgd");
+  config_.mutable_worker_optimizer()->set_learning_rate(0.5);
+  config_.mutable_consistency()->set_local_steps(4);
+  WorkerWeightsOptions options;
+  options.config = &config_;
+  options.num_parameters = kElements;
+  options.total_iterations = 10;
+  options.backend = backend_.get();
+  const auto own = WorkerWeights::Create(options).value();
+  const auto pipeline = Make(own.get());
+  own->Begin(0);
+  Tensor good = TensorOf(kGradient);
+  ASSERT_TRUE(pipeline->StepLocally(&good).ok());
+  const auto values = [&own] {
+    const Tensor& y = own->values();
+    return std::vector<float>(y.data(), y.data() + y.size());
+  };
+  const std::vector<float> before = values();
+  EXPECT_FLOAT_EQ(std::fabs(before[3]), 0.5f * kGradient[3]);
+  const double norm = pipeline->residuals()->Norm().value();
+  EXPECT_GT(norm, 0);
+  own->Begin(1);
+  std::vector<float> gradient = kGradient;
+  gradient[6] = std::nanf("");
+  Tensor bad = TensorOf(gradient);
+  ASSERT_TRUE(pipeline->StepLocally(&bad).ok());
+  EXPECT_EQ(values(), before);
+  EXPECT_EQ(pipeline->residuals()->Norm().value(), norm);
 }
 
 TEST_F(GradientPipelineTest, EndsWhenNoGradientIsFinite) {
