@@ -399,6 +399,7 @@ int Train(const Flags& flags) {
     wrong = CheckEveryExample(*config);
   }
   if (!wrong.ok()) return Fail(wrong, ExitCodeFor(wrong));
+  options->config.mutable_cluster()->set_num_servers(checked->num_servers);
   const std::string too_large =
       MemoryNote(checked->memory, config->cluster().num_workers());
   if (!too_large.empty()) checked->notes.push_back(too_large);

@@ -66,31 +66,54 @@ absl::Status CheckEveryExample(const JobConfig& config) {
                    " cannot be read:\n  ", absl::StrJoin(reasons, "\n  ")));
 }
 
+namespace {
+
+absl::Status DealToServers(const JobConfig& config, const TrainingParts& parts,
+                           CheckedJob* job) {
+  ClusterConfig cluster = config.cluster();
+  const auto deal = [&] {
+    return PlanShards(cluster, parts.buckets,
+                      AveragedBuckets(config.training(),
+                                      parts.model->statistics_values().size()))
+        .status();
+  };
+  absl::Status dealt = deal();
+  if (!dealt.ok() && !cluster.has_num_servers() && cluster.servers().empty()) {
+    cluster.set_num_servers(1);
+    dealt = deal();
+    job->notes.push_back(
+        "the model makes one slice of weights, so that the job has one server "
+        "(cluster.num_servers)");
+  }
+  job->num_servers = cluster.num_servers();
+  return dealt;
+}
+
+}  // namespace
+
 absl::StatusOr<CheckedJob> CheckTraining(const JobConfig& config,
                                          int worker_rank) {
   PS_ASSIGN_OR_RETURN(const TrainingParts parts,
                       MakeTrainingParts(config, worker_rank));
-  PS_RETURN_IF_ERROR(
-      PlanShards(config.cluster(), parts.buckets,
-                 AveragedBuckets(config.training(),
-                                 parts.model->statistics_values().size()))
-          .status());
+  CheckedJob job;
+  PS_RETURN_IF_ERROR(DealToServers(config, parts, &job));
   if (worker_rank == 0 && !config.model().initial_weights().empty()) {
     PS_RETURN_IF_ERROR(
         MakeFirstWeights(config, parts.model.get(), parts.backend.get())
             .status());
   }
-  CheckedJob job;
   job.summary =
       absl::StrCat(config.model().name(), " with ", ParametersText(parts), ", ",
                    Counted(parts.data.train->size(), "training example"), ", ",
                    Counted(parts.data.test->size(), "test example"), ", ",
                    Counted(parts.plan->total_iterations, "iteration"));
   if (parts.backend->uses_threads()) {
-    PS_ASSIGN_OR_RETURN(job.memory, WorkerMemoryOf(config, worker_rank, parts));
+    JobConfig dealt = config;
+    dealt.mutable_cluster()->set_num_servers(job.num_servers);
+    PS_ASSIGN_OR_RETURN(job.memory, WorkerMemoryOf(dealt, worker_rank, parts));
   }
   job.data_text = parts.data.description.text();
-  job.notes = parts.notes;
+  job.notes.insert(job.notes.end(), parts.notes.begin(), parts.notes.end());
   return job;
 }
 

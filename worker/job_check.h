@@ -20,6 +20,9 @@ struct CheckedJob {
   WorkerMemory memory;
   std::string data_text;           // The text of the DataDescription.
   std::vector<std::string> notes;  // Of the job, and of its data.
+  // cluster.num_servers; 1 if the job does not say it, and the model makes only
+  // one slice of weights.
+  int num_servers = 0;
 };
 
 // Reads the data, plans the model, deals it to the servers and reads

@@ -100,6 +100,23 @@ TEST_F(TrainCheck, WhatHasNoEffectOrARareOneIsNoted) {
   }
 }
 
+TEST_F(TrainCheck, TheSmallestModelsHaveOneServerUnlessTheJobSaysMore) {
+  std::ofstream(Path("job.textproto"))
+      << "model { name: 'lstm_lm' lstm_lm { layers: 1 hidden: 2 dropout: 0 } }"
+         "data { name: 'phrases' phrases { train_sentences: 100 "
+         "test_sentences: 20 } }"
+         "training { batch_size: 2 max_iterations: 3 }"
+         "compressor { name: 'topk' ratio: 0.1 }";
+  ASSERT_EQ(Train({"--check"}), kExitDone) << output();
+  EXPECT_THAT(output(), HasSubstr("note: the model makes one slice of weights, "
+                                  "so that the job has one server"));
+  ASSERT_EQ(Train({}), kExitDone) << output();
+  EXPECT_TRUE(fs::exists(Path("run/logs/server-0.log")));
+  EXPECT_FALSE(fs::exists(Path("run/logs/server-1.log")));
+  EXPECT_EQ(Train({"--check", "--set=cluster.num_servers=2"}), kExitConfig);
+  EXPECT_THAT(output(), HasSubstr("makes only 1 slices of weights"));
+}
+
 // Processes read a job with every section in it.
 TEST_F(TrainCheck, SectionsThatNobodyWroteAreNotNoted) {
   ASSERT_EQ(Train({"--set=training.max_iterations=2"}), kExitDone) << output();
