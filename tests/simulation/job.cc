@@ -239,6 +239,7 @@ class Run {
   std::vector<Fault> faults_;
   size_t next_fault_ = 0;
   absl::Time healed_;
+  absl::Duration liveness_ = kLiveness;
   absl::Duration restart_ = absl::Seconds(1);
   bool power_was_lost_ = false;
   bool disk_may_fail_ = false;
@@ -439,7 +440,12 @@ void Run::DrawFaults() {
   if (Chance(0.3)) network.half_rate = Uniform(0, 0.02);
   only_stops_ = network.half_rate == 0;
   SetFaults(network);
-  if (Chance(0.15)) SetLogSpeed(std::pow(10, Uniform(3, 5)));
+  if (Chance(0.15)) {
+    SetLogSpeed(std::pow(10, Uniform(3, 5)));
+    // A log is read three times: where it ends, what it says, and once more for
+    // the workers that come back.
+    liveness_ = 2 * kLiveness;
+  }
   if (Chance(0.3)) restart_ = absl::Seconds(Uniform(0.1, 5));
   const int64_t count = 1 + Below(4);
   for (int64_t i = 0; i < count; ++i) {
@@ -601,9 +607,9 @@ RunResult Run::Go() {
     }
     if (!failure_.empty()) break;
     const bool disturbed = next_fault_ < faults_.size();
-    if (Now() > (disturbed ? begin + kLongest : healed_ + kLiveness)) {
+    if (Now() > (disturbed ? begin + kLongest : healed_ + liveness_)) {
       if (HasFailed()) break;
-      Fail(absl::StrCat("no end within ", absl::FormatDuration(kLiveness),
+      Fail(absl::StrCat("no end within ", absl::FormatDuration(liveness_),
                         " after the last disturbance:\n", Waiters()));
       break;
     }
