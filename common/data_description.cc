@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -86,12 +87,15 @@ void DataDescription::AddList(absl::string_view name,
 }
 
 std::string MeaningOfNumbers(absl::string_view description) {
+  // First words of lines.
+  static const auto& kNoMeaning = *new std::set<absl::string_view>{
+      "training", "test", "classes", "class", "image", "frozen"};
   DataDescription meaning;
   for (const auto& [line, value] : LinesOf(description)) {
     absl::string_view name = line;
     absl::ConsumePrefix(&name, "all of ");
     const absl::string_view first = name.substr(0, name.find(' '));
-    if (first == "training" || first == "test" || first == "class") continue;
+    if (kNoMeaning.count(first) > 0) continue;
     meaning.Add(line, value);
   }
   return meaning.text();

@@ -42,8 +42,9 @@ inline constexpr char kDataMetadata[] = "data";
 
 // The lines of a description that say what the numbers of an example mean:
 // words, an alphabet, scales of pixels. Without those of the training and the
-// test set, which say what examples there are, and without the names of
-// classes.
+// test set, which say what examples there are, without the names of classes,
+// without sizes, which are compared with the weights', and without the digest
+// of frozen weights.
 std::string MeaningOfNumbers(absl::string_view description);
 
 // Whether UTF-8 has a control character, of ASCII or of Latin-1 (C1), which

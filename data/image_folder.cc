@@ -231,8 +231,7 @@ absl::StatusOr<DatasetPair> NewImageFolder(const DatasetOptions& options) {
   const auto add_note = [&pair](const std::vector<std::string>& unread) {
     std::string note = Unread(
         unread,
-        "images are .jpg, .jpeg and .png files in the folder of their class, "
-        "in train and in test or val");
+        "images are .jpg, .jpeg and .png files in the folder of their class");
     if (!note.empty()) pair.notes.push_back(std::move(note));
   };
   add_note(folders.beside);

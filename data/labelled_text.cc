@@ -247,6 +247,10 @@ absl::StatusOr<DatasetPair> NewLabelledText(const DatasetOptions& options) {
                       TestTexts(options, steps, &train, &pair.notes));
   std::vector<std::string> classes;
   for (const Text& text : train) classes.push_back(text.label);
+  if (options.config.validation_fraction() > 0) {
+    // Chance may have held out all texts of a class.
+    for (const Text& text : test) classes.push_back(text.label);
+  }
   std::sort(classes.begin(), classes.end());
   classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
   const std::vector<std::string> words =

@@ -105,7 +105,8 @@ absl::StatusOr<DatasetPair> NewMnist(const DatasetOptions& options) {
   }
   const std::vector<PixelScale> scales = MeasurePixels(train);
   DatasetPair pair;
-  std::string note = Unread(unread, "others of the same name come first");
+  std::string note =
+      Unread(unread, "other files with these images or labels come first");
   if (!note.empty()) pair.notes.push_back(std::move(note));
   DescribeImages(train, test, scales, &pair.description);
   pair.train = NewByteImageDataset(std::move(train), scales);

@@ -35,8 +35,8 @@ absl::Status CheckExamples(const ExampleShape& example) {
   if (example.task == Task::kSpeech) {
     examples = absl::StrCat("frames of ", example.features, " features");
   } else if (example.task != Task::kImages) {
-    examples =
-        absl::StrCat(example.steps, " of ", example.num_tokens(), " tokens");
+    examples = absl::StrCat(example.steps, " tokens from a vocabulary of ",
+                            example.num_tokens());
   }
   return absl::InvalidArgumentError(
       absl::StrCat("examples of ", examples, " in ", example.num_classes,

@@ -141,6 +141,7 @@ absl::Status ServerCalls::HandleRegister(const RegisterRequest& request,
   }
   PS_RETURN_IF_ERROR(CheckConfig(request));
   const int rank = request.worker().rank();
+  PS_RETURN_IF_ERROR(snapshots_->CheckJoined(rank, request.joined_after()));
   {
     MutexLock lock(&mu_);
     if (over_ && !result_.ok()) return result_;
@@ -184,8 +185,8 @@ absl::Status ServerCalls::HandleRegister(const RegisterRequest& request,
   if (stopped_) return snapshots_->StartAgain(kStopped);
   response->set_finished(membership_->HasFinished(rank));
   snapshots_->Registered(request.worker(), request.epoch());
-  if (request.joined_after() != 0) {
-    PS_RETURN_IF_ERROR(snapshots_->HasJoined(rank, request.joined_after()));
+  if (request.joined_after() > 0) {
+    snapshots_->HasJoined(rank, request.joined_after());
   }
   const bool unknown = snapshots_->recovered() && request.epoch() == 0;
   if (WorkersDrift(*config_) && (*joined || (unknown && began))) {

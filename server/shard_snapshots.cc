@@ -376,18 +376,27 @@ absl::Status ShardSnapshots::Join(const RestoreRequest& request) {
   return absl::OkStatus();
 }
 
-absl::Status ShardSnapshots::HasJoined(int rank, int64_t number) {
-  if (!options_.workers_join || number < 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "worker ", rank, " has joined after ", number, " pushes",
-        options_.workers_join ? "; they must be at least 0"
-                              : ", which this job does not allow"));
+absl::Status ShardSnapshots::CheckJoined(int rank, int64_t number) const {
+  if (number == 0 || (options_.workers_join && number > 0)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("worker ", rank, " has joined after ", number, " pushes",
+                   options_.workers_join ? "; they must be at least 0"
+                                         : ", which this job does not allow"));
+}
+
+void ShardSnapshots::HasJoined(int rank, int64_t number) {
+  bool inserted = false;
+  {
+    // Before the others, who may be waiting, save.
+    MutexLock lock(&mu_);
+    inserted = behind_.insert(rank).second;
   }
   finding_.WorkerHasJoined(rank, 0);
-  if (!saving_.WorkerHasJoined(rank, number)) return absl::OkStatus();
+  if (saving_.WorkerHasJoined(rank, number) || !inserted) return;
   MutexLock lock(&mu_);
-  behind_.insert(rank);
-  return absl::OkStatus();
+  behind_.erase(rank);
 }
 
 absl::Status ShardSnapshots::Rewind(int rank, int64_t number) {

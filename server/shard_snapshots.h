@@ -75,8 +75,10 @@ class ShardSnapshots {
 
   // A worker has registered, and knew this epoch.
   void Registered(const WorkerId& worker, uint64_t epoch);
-  // RegisterRequest.joined_after. Errors: kInvalidArgument, if that cannot be.
-  absl::Status HasJoined(int rank, int64_t number);
+  // Whether RegisterRequest.joined_after can be. Errors: kInvalidArgument.
+  absl::Status CheckJoined(int rank, int64_t number) const;
+  // The worker that has registered has joined then, above 0.
+  void HasJoined(int rank, int64_t number);
 
   // What to tell a caller that was refused like this. If what it wants does not
   // fit this server's state (kFailedPrecondition), a job that keeps snapshots

@@ -122,12 +122,12 @@ struct CpuBackendOptions {
   int num_threads = 1;
 };
 
-// Defined in //tensor/cpu:cpu_backend. Errors: kInvalidArgument.
+// Defined in //tensor/cpu. Errors: kInvalidArgument.
 absl::StatusOr<std::unique_ptr<Backend>> NewCpuBackend(
     const CpuBackendOptions& options);
 
 // The same without layers, for compressors; nn() and sequences() end the
-// process. Defined in //tensor/cpu:cpu_compressor_backend. Errors:
+// process. Defined in //tensor/cpu:compressor_backend. Errors:
 // kInvalidArgument.
 absl::StatusOr<std::unique_ptr<Backend>> NewCpuCompressorBackend(
     const CpuBackendOptions& options);

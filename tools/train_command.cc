@@ -263,8 +263,8 @@ absl::Status PrepareResume(const LocalClusterOptions& options,
                      "the --set of:\n  ",
                      absl::StrJoin(differences, "\n  "),
                      "\nWhat may change: cluster.num_workers and num_servers, "
-                     "data.directory, machine; training.epochs and "
-                     "max_iterations may grow"));
+                     "data.directory, security.directory, checkpoint and "
+                     "machine; training.epochs and max_iterations may grow"));
   }
   PS_RETURN_IF_ERROR(
       CheckSameDataAsBefore(CheckpointDirectory(options), data_text));
@@ -399,6 +399,8 @@ int Train(const Flags& flags) {
     wrong = CheckEveryExample(*config);
   }
   if (!wrong.ok()) return Fail(wrong, ExitCodeFor(wrong));
+  const bool takes_one =
+      checked->num_servers != config->cluster().num_servers();
   options->config.mutable_cluster()->set_num_servers(checked->num_servers);
   const std::string too_large =
       MemoryNote(checked->memory, config->cluster().num_workers());
@@ -414,6 +416,7 @@ int Train(const Flags& flags) {
     }
     return kExitDone;
   }
+  if (takes_one) std::printf("note: %s\n", checked->notes.front().c_str());
   if (!too_large.empty()) std::printf("note: %s\n", too_large.c_str());
   if (checked->memory.total() > 0) {
     options->worker_memory = Describe(checked->memory);

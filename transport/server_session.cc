@@ -192,16 +192,11 @@ void ServerSession::CheckTimeouts(absl::Time now) {
         "cluster.servers[", options_.registration.server_index(), "]");
     const absl::string_view error = last_error_.message();
     std::string why;
-    auto code = absl::StatusCode::kDeadlineExceeded;
     // gRPC's text about DNS names its library's codes.
     if (absl::StartsWith(error, "DNS resolution failed")) {
       why = absl::StrCat("; its host has no address: is the name in ", field,
                          " right, and known to DNS here?");
     } else if (absl::StrContains(error, "certificate verify failed")) {
-      // To start again does not help, unless somebody renews it meanwhile.
-      if (!absl::StrContains(error, "expired")) {
-        code = absl::StatusCode::kInvalidArgument;
-      }
       why = absl::StrCat(
           " (", error,
           "): it runs, and its certificate is not of the authority in this "
@@ -220,8 +215,7 @@ void ServerSession::CheckTimeouts(absl::Time now) {
                              : absl::StrCat("); is it running there, and is ",
                                             field, " its address?"));
     }
-    Fail(absl::Status(
-        code,
+    Fail(absl::DeadlineExceededError(
         absl::StrCat(Name(),
                      reached_ ? " has not admitted this worker within "
                               : " cannot be reached after ",

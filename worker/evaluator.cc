@@ -20,15 +20,15 @@ constexpr int64_t kMinRowWindows = 20;
 
 constexpr int64_t kRecordings = 16;
 
-// Texts with a class, whose rows of an embedding are larger than images.
-constexpr int64_t kTexts = 50;
+// Fewer than images: what layers make of a text is larger.
+constexpr int64_t kTextsInBatch = 50;
 
 int64_t BatchSizeOf(const ExampleShape& example, int64_t num_examples) {
   int64_t size = kRecordings;
   if (TellsNextToken(example.task)) {
     return std::clamp<int64_t>(num_examples / kMinRowWindows, 1, kTextRows);
   }
-  if (example.task == Task::kTexts) size = kTexts;
+  if (example.task == Task::kTexts) size = kTextsInBatch;
   if (example.task == Task::kImages) {
     size = std::clamp<int64_t>(kMaxPixels / example.num_elements(), 1, kImages);
   }

@@ -147,7 +147,11 @@ LayerShape ReadPooling(const LayerReading& layer) {
 
 LayerShape ReadGlobalPooling(const LayerReading& layer) {
   const bool steps = layer.input.is(LayerShape::Kind::kSequence);
-  if (!steps && !layer.CheckKind(LayerShape::Kind::kImages)) {
+  if (!steps && !layer.input.is(LayerShape::Kind::kImages) &&
+      !layer.input.is(LayerShape::Kind::kUnknown)) {
+    layer.WrongInput(
+        "must be images, [batch, channels, height, width], or a sequence, "
+        "[steps, batch, features]");
     return LayerShape::Features(0);
   }
   if (layer.makes_layers()) {

@@ -193,6 +193,9 @@ absl::Status NodeLayers::Read(const onnx::NodeProto& node, ImportedValue* value,
         "a network of model.layers has no such operator (docs/weights.md)");
   }
   // Where a reader looks for the value; layers have one input that changes.
+  if (op == "Gather" && node.input_size() < 2) {
+    return Unimplemented("it must have two inputs");
+  }
   // A table of an embedding is a constant.
   const int input = op == "Gather" && graph_.IsConstant(node.input(0)) ? 1 : 0;
   if (node.input_size() <= input || node.input(input) != value->name) {

@@ -89,10 +89,11 @@ TEST(DataDescription, TheMeaningIsWithoutTheExamplesAndTheNamesOfClasses) {
   description.AddList("class", {"cat", "dog"});
   description.AddList("test file", {"a.png"});
   description.AddDigest("test text", "a b");
+  description.Add("image", "3 x 8 x 8");
+  description.AddDigest("frozen weights (model.initial_weights)", "w");
   description.Add("trainings", "3");
   description.AddList("word", {"a: b"});
   DataDescription meaning;
-  meaning.Add("classes", "2");
   meaning.Add("trainings", "3");
   meaning.AddList("word", {"a: b"});
   EXPECT_EQ(MeaningOfNumbers(description.text()), meaning.text());

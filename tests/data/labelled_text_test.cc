@@ -90,6 +90,13 @@ TEST_F(LabelledText, PartOfTheTextsIsHeldOut) {
   ASSERT_TRUE(pair.ok()) << pair.status();
   EXPECT_EQ(pair->train->size(), 18);
   EXPECT_EQ(pair->test->size(), 2);
+  // Each text a class of its own, two of them held out.
+  texts.clear();
+  for (int i = 0; i < 20; ++i) absl::StrAppend(&texts, i, "\tword\n");
+  folder_.Write("train.tsv", texts);
+  const auto classes = NewDataset(options_);
+  ASSERT_TRUE(classes.ok()) << classes.status();
+  EXPECT_EQ(classes->train->example_shape().num_classes, 20);
   folder_.Write("test.tsv", "a\tword\n");
   ExpectError(absl::StatusCode::kInvalidArgument, "there is a test set");
 }

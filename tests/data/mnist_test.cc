@@ -84,7 +84,7 @@ TEST_F(MnistTest, FilesThatOthersStandBeforeAreNamed) {
   EXPECT_THAT(pair->notes,
               ElementsAre(HasSubstr(absl::StrCat(
                   "1 file is not read: ", directory_,
-                  "/t10k-labels-idx1-ubyte.gz; others of the same name"))));
+                  "/t10k-labels-idx1-ubyte.gz; other files with these"))));
 }
 
 TEST_F(MnistTest, BothPartsAreScaledByTheTrainingSet) {

@@ -526,6 +526,11 @@ TEST(DescribedLayers, EveryMistakeIsNamed) {
        "model.layers.layer[0].frame_window.before (\"0\") is 2; must be 0 to "
        "window - 1",
        SpeechShape()},
+      {flat + "layer { global_pooling {} }" + output,
+       "the input of model.layers.layer[1] (\"1\") is [batch, 784]; must be "
+       "images, [batch, channels, height, width], or a sequence, [steps, "
+       "batch, "
+       "features]"},
       {flat + "layer { last_step {} }" + output,
        "the input of model.layers.layer[1] (\"1\") is [batch, 784]; must be a "
        "sequence, [steps, batch, features]"},

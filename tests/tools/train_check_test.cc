@@ -111,6 +111,7 @@ TEST_F(TrainCheck, TheSmallestModelsHaveOneServerUnlessTheJobSaysMore) {
   EXPECT_THAT(output(), HasSubstr("note: the model makes one slice of weights, "
                                   "so that the job has one server"));
   ASSERT_EQ(Train({}), kExitDone) << output();
+  EXPECT_THAT(output(), HasSubstr("note: the model makes one slice"));
   EXPECT_TRUE(fs::exists(Path("run/logs/server-0.log")));
   EXPECT_FALSE(fs::exists(Path("run/logs/server-1.log")));
   EXPECT_EQ(Train({"--check", "--set=cluster.num_servers=2"}), kExitConfig);

@@ -64,7 +64,7 @@ absl::StatusOr<std::vector<std::string>> ClassNamesOf(const JudgedJob& job,
           "class ", differ.first - known.begin(), " is \"", *differ.first,
           "\" in ", file, ", with which the weights were trained, and \"",
           *differ.second,
-          "\" in the data; the folders of both must have the "
+          "\" in the data; the classes of both must have the "
           "same names"));
     }
     return known;

@@ -40,10 +40,9 @@ CommandText Text() {
   text.description =
       "Evaluates weights on the test set of a job, or on its training set, and "
       "prints what the job itself reports of its test set. The weights may "
-      "come "
-      "from any run of the same model, or from PyTorch. For images it also "
-      "says "
-      "which classes the model takes for which others.";
+      "come from any run of the same model, or from PyTorch. For images, and "
+      "texts with a class, it also says which classes the model takes for "
+      "which others.";
   text.examples = {
       {"gradsieve evaluate runs/mnist", "the final weights of a run"},
       {"gradsieve evaluate runs/mnist --weights=runs/mnist/best.safetensors "
@@ -65,7 +64,7 @@ CommandText Text() {
 struct Judgement {
   int64_t num_examples = 0;
   Evaluation evaluation;
-  std::optional<Confusion> confusion;  // Images only.
+  std::optional<Confusion> confusion;  // Of examples with a class.
 };
 
 absl::StatusOr<Judgement> Judge(const JudgedJob& job,

@@ -163,7 +163,7 @@ MUTANTS = [
              'sessions_.TellAll(request).IgnoreError();\n', '')]),
     Mutant('joined_forgotten',
            'a restarted server waits at a snapshot for a worker that has joined',
-           [('server/registration.cc', 'if (request.joined_after() != 0) {',
+           [('server/registration.cc', 'if (request.joined_after() > 0) {',
              'if (false) {')]),
     Mutant('repeat_dropped',
            'the repeat of a push that a server holds is never answered',

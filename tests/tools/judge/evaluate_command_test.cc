@@ -126,6 +126,19 @@ TEST_F(EvaluateCommand, CountsClassesOfEitherSet) {
   }
 }
 
+TEST_F(EvaluateCommand, FrozenLayersAreNoOtherMeaning) {
+  const std::string model = R"(data { name: "digits" digits {
+                                 train_examples: 80 test_examples: 50 } }
+                               model { name: "mlp" mlp { hidden_units: 8 } )";
+  Train(model + "}");
+  std::filesystem::rename(Path("run"), Path("first"));
+  Train(absl::StrCat(model, "initial_weights: '",
+                     Path("first/weights.safetensors"),
+                     "' } worker_optimizer { name: 'sgd' learning_rate: 0.1 "
+                     "layer_rates { layers: 'layers.0.*' rate: 0 } }"));
+  EXPECT_EQ(Gradsieve({"evaluate", Path("run")}), 0) << output();
+}
+
 TEST_F(EvaluateCommand, DataOfAnotherMeaningAreRefused) {
   std::filesystem::create_directory(Path("words"));
   const auto write = [this](const char* part, const char* line) {
