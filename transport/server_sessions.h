@@ -50,7 +50,8 @@ class ServerSessions {
   // kCancelled when the job is done, or kUnavailable when it has stopped.
   absl::Status Register(const FinishRequest& finish);
 
-  // This process has joined after so many pushes.
+  // Tells each server, whenever this process registers with it, after how many
+  // pushes the process has joined the job.
   void SetJoinedAfter(int64_t pushes);
 
   // What each server says of joining, of those that do.
