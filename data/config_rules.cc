@@ -24,11 +24,13 @@ void RequireDirectory(const JobConfig& config, const std::string& name,
   }
   problems->Add(
       "data.directory", "empty",
-      absl::StrCat(
-          "must name the folder with ", files, " of \"", name,
-          "\" (docs/own_data.md): --set data.directory=DIR. To try the "
-          "job on generated data: --set data.name=",
-          generated));
+      absl::StrCat("must name the folder with ", files, " of \"", name,
+                   "\" (docs/own_data.md): --set data.directory=DIR",
+                   generated.empty()
+                       ? ""
+                       : ". To try the job on generated data: --set "
+                         "data.name=",
+                   generated));
 }
 
 void RequireRange(const std::string& field, int64_t value, int64_t low,

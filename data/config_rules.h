@@ -16,7 +16,7 @@ constexpr int64_t kMaxGeneratedExamples = 10'000'000;
 
 // If the job's data set is `name`, data.directory must not be empty. `files`
 // describes the contents of the directory: "the IDX files". `generated` is a
-// data set that needs no files and has examples of the same kind.
+// data set that needs no files and has examples of the same kind, or empty.
 void RequireDirectory(const JobConfig& config, const std::string& name,
                       const std::string& files, const std::string& generated,
                       ConfigProblems* problems);

@@ -228,7 +228,7 @@ absl::StatusOr<std::vector<Text>> TestTexts(const DatasetOptions& options,
 
 void CheckLabelledText(const JobConfig& config, ConfigProblems* problems) {
   RequireDirectory(config, "labelled_text", "train.tsv and test.tsv",
-                   "phrases, which has no classes", problems);
+                   /*generated=*/"", problems);
   const LabelledTextConfig& text = config.data().labelled_text();
   RequireRange("labelled_text.steps", text.steps(), 1, kMaxSteps, problems);
   RequireRange("labelled_text.vocabulary", text.vocabulary(), kRareWord + 2,

@@ -7,7 +7,6 @@
 #include "google/protobuf/repeated_field.h"
 #include "models/described/layer_reading.h"
 #include "models/layers/convolution.h"
-#include "models/layers/step_reduction.h"
 #include "models/layers/unary_layers.h"
 
 namespace ps {

@@ -8,7 +8,7 @@
 #include "models/layers/embedding.h"
 #include "models/layers/frame_window_layer.h"
 #include "models/layers/recurrent.h"
-#include "models/layers/step_reduction.h"
+#include "models/layers/unary_layers.h"
 
 namespace ps {
 namespace {

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "common/status_macros.h"
+#include "tensor/backend.h"
+#include "tensor/sequence_kernels.h"
 
 namespace ps {
 namespace {
@@ -48,9 +50,9 @@ class PlannedUnary final : public PlannedLayer {
   const std::optional<Activation> activation_;
 };
 
-// Plans one of NnKernels' operations.
+// Plans an operation of the backend.
 using Planner = std::function<absl::StatusOr<std::unique_ptr<UnaryOp>>(
-    NnKernels& nn, const ActivationDesc& input)>;
+    Backend& backend, const ActivationDesc& input)>;
 
 class UnaryLayer final : public Layer {
  public:
@@ -72,7 +74,7 @@ class UnaryLayer final : public Layer {
   absl::StatusOr<std::unique_ptr<PlannedLayer>> Plan(
       const PlanContext& context, const ActivationDesc& input) const override {
     PS_ASSIGN_OR_RETURN(std::unique_ptr<UnaryOp> op,
-                        planner_(context.backend->nn(), input));
+                        planner_(*context.backend, input));
     return std::make_unique<PlannedUnary>(std::move(op), use_, activation_);
   }
 
@@ -137,8 +139,8 @@ std::unique_ptr<Layer> NewPoolingLayer(const PoolingShape& shape) {
   }
   return std::make_unique<UnaryLayer>(
       "pooling", config, MemoryUse(),
-      [shape](NnKernels& nn, const ActivationDesc& input) {
-        return nn.PlanPooling(shape, input);
+      [shape](Backend& backend, const ActivationDesc& input) {
+        return backend.nn().PlanPooling(shape, input);
       });
 }
 
@@ -147,8 +149,30 @@ std::unique_ptr<Layer> NewGlobalPoolingLayer() {
   config.mutable_global_pooling();
   return std::make_unique<UnaryLayer>(
       "pooling", config, MemoryUse(),
-      [](NnKernels& nn, const ActivationDesc& input) {
-        return nn.PlanGlobalPooling(input);
+      [](Backend& backend, const ActivationDesc& input) {
+        return backend.nn().PlanGlobalPooling(input);
+      });
+}
+
+std::unique_ptr<Layer> NewMeanOfStepsLayer() {
+  LayerConfig config;
+  config.mutable_global_pooling();
+  return std::make_unique<UnaryLayer>(
+      "pooling", config, MemoryUse(),
+      [](Backend& backend, const ActivationDesc& input) {
+        return backend.sequences().PlanStepReduction(StepReduction::kMean,
+                                                     input);
+      });
+}
+
+std::unique_ptr<Layer> NewLastStepLayer() {
+  LayerConfig config;
+  config.mutable_last_step();
+  return std::make_unique<UnaryLayer>(
+      "pooling", config, MemoryUse(),
+      [](Backend& backend, const ActivationDesc& input) {
+        return backend.sequences().PlanStepReduction(StepReduction::kLast,
+                                                     input);
       });
 }
 
@@ -162,8 +186,8 @@ std::unique_ptr<Layer> NewAdaptivePoolingLayer(int64_t out_height,
   }
   return std::make_unique<UnaryLayer>(
       "pooling", config, MemoryUse(),
-      [=](NnKernels& nn, const ActivationDesc& input) {
-        return nn.PlanAdaptivePooling(out_height, out_width, input);
+      [=](Backend& backend, const ActivationDesc& input) {
+        return backend.nn().PlanAdaptivePooling(out_height, out_width, input);
       });
 }
 
@@ -176,8 +200,8 @@ std::unique_ptr<Layer> NewSubsamplingLayer(const SubsamplingShape& shape) {
   subsampling.set_out_channels(static_cast<int32_t>(shape.out_channels));
   return std::make_unique<UnaryLayer>(
       "residual", config, MemoryUse(),
-      [shape](NnKernels& nn, const ActivationDesc& input) {
-        return nn.PlanSubsampling(shape, input);
+      [shape](Backend& backend, const ActivationDesc& input) {
+        return backend.nn().PlanSubsampling(shape, input);
       });
 }
 
@@ -189,8 +213,8 @@ std::unique_ptr<Layer> NewActivationLayer(Activation function) {
   config.set_activation(ActivationName(function));
   return std::make_unique<UnaryLayer>(
       "activation", config, use,
-      [function](NnKernels& nn, const ActivationDesc& input) {
-        return nn.PlanActivation(function, input);
+      [function](Backend& backend, const ActivationDesc& input) {
+        return backend.nn().PlanActivation(function, input);
       },
       function);
 }
@@ -204,8 +228,8 @@ std::unique_ptr<Layer> NewPlainOrderLayer() {
   config.mutable_flatten();
   return std::make_unique<UnaryLayer>(
       "reorder", config, MemoryUse(),
-      [](NnKernels& nn, const ActivationDesc& input) {
-        return nn.PlanReorder(input);
+      [](Backend& backend, const ActivationDesc& input) {
+        return backend.nn().PlanReorder(input);
       });
 }
 
@@ -214,10 +238,10 @@ std::unique_ptr<Layer> NewFlattenLayer() {
   config.mutable_flatten();
   return std::make_unique<UnaryLayer>(
       "reorder", config, MemoryUse(),
-      [](NnKernels& nn, const ActivationDesc& input)
+      [](Backend& backend, const ActivationDesc& input)
           -> absl::StatusOr<std::unique_ptr<UnaryOp>> {
         PS_ASSIGN_OR_RETURN(std::unique_ptr<UnaryOp> reorder,
-                            nn.PlanReorder(input));
+                            backend.nn().PlanReorder(input));
         return std::make_unique<FlatOp>(std::move(reorder));
       });
 }

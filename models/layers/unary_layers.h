@@ -16,6 +16,11 @@ std::unique_ptr<Layer> NewPoolingLayer(const PoolingShape& shape);
 // The mean over height and width; output: [batch, channels].
 std::unique_ptr<Layer> NewGlobalPoolingLayer();
 
+// From a sequence, [steps, batch, features], to [batch, features]: the mean
+// over its steps, or the last one.
+std::unique_ptr<Layer> NewMeanOfStepsLayer();
+std::unique_ptr<Layer> NewLastStepLayer();
+
 // Averages over out_height x out_width parts.
 std::unique_ptr<Layer> NewAdaptivePoolingLayer(int64_t out_height,
                                                int64_t out_width);

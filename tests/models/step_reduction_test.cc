@@ -1,15 +1,13 @@
 // The last step of a sequence, and the mean over its steps, on every backend
 // against plain loops.
 
-#include "models/layers/step_reduction.h"
-
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <vector>
 
 #include "gtest/gtest.h"
 #include "models/layers/layer.h"
+#include "models/layers/unary_layers.h"
 #include "tests/tensor/activations.h"
 #include "tests/tensor/every_backend.h"
 
