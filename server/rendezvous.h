@@ -41,7 +41,8 @@ class Rendezvous {
 
   // This worker comes to meetings after number `number`.
   void WorkerJoins(int rank, int64_t number);
-  // It has said so to another process, before this one. Whether that is news.
+  // The same of a worker that joined an earlier process of this server; its own
+  // call waits on. Returns false, and does nothing, if this process knows it.
   bool WorkerHasJoined(int rank, int64_t number);
 
   // Answers all calls with `failure`.

@@ -75,9 +75,10 @@ class ShardSnapshots {
 
   // A worker has registered, and knew this epoch.
   void Registered(const WorkerId& worker, uint64_t epoch);
-  // Whether RegisterRequest.joined_after can be. Errors: kInvalidArgument.
+  // Errors: kInvalidArgument if RegisterRequest.joined_after cannot be `number`.
   absl::Status CheckJoined(int rank, int64_t number) const;
-  // The worker that has registered has joined then, above 0.
+  // The worker, which has registered, joined the job after `number` pushes, at
+  // least 1. An earlier process of this server may have been told.
   void HasJoined(int rank, int64_t number);
 
   // What to tell a caller that was refused like this. If what it wants does not

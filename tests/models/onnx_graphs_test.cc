@@ -207,6 +207,50 @@ TEST(OnnxGraphs, BatchesMayComeFirst) {
   EXPECT_THAT(g.Error(), HasSubstr("with the same steps as"));
 }
 
+// The steps of WordLstm, a scalar `index` and a layer of features.
+Graph ClassOfWords(int64_t index) {
+  Graph g = WordLstm("w1");
+  g.Node("Squeeze", {"h", "one"}, "steps");
+  g.Integers("index", {index}).Floats("out.weight", {3, 1});
+  g.graph().mutable_initializer(g.graph().initializer_size() - 2)->clear_dims();
+  g.Node("Gemm", {"reduced", "out.weight"}, "y", {Int("transB", 1)});
+  return g;
+}
+
+TEST(OnnxGraphs, StepsBecomeTheLastOneOrTheirMean) {
+  const auto put = [](Graph* g, const std::string& op,
+                      const Graph::Names& inputs,
+                      const OnnxAttributes& attributes) {
+    g->Node(op, inputs, "reduced", attributes);
+    // Before the layer that reads it.
+    auto& nodes = *g->graph().mutable_node();
+    nodes.SwapElements(nodes.size() - 2, nodes.size() - 1);
+  };
+  Graph g = ClassOfWords(-1);
+  put(&g, "Gather", {"steps", "index"}, {Int("axis", 0)});
+  EXPECT_THAT(g.Layers(), HasSubstr("last_step { }"));
+  g = ClassOfWords(0);
+  put(&g, "Gather", {"steps", "index"}, {Int("axis", 0)});
+  EXPECT_THAT(g.Error(), HasSubstr("it must take the last step"));
+  g = ClassOfWords(-1);
+  put(&g, "Gather", {"steps", "index"}, {Int("axis", 1)});
+  EXPECT_THAT(g.Error(), HasSubstr("it must take the last step"));
+  g = ClassOfWords(-1);
+  put(&g, "Gather", {"steps"}, {});
+  EXPECT_THAT(g.Error(), HasSubstr("it must have two inputs"));
+  const OnnxAttributes flat = {Ints("axes", {-3}), Int("keepdims", 0)};
+  g = ClassOfWords(-1);
+  put(&g, "ReduceMean", {"steps"}, flat);
+  EXPECT_THAT(g.Layers(), HasSubstr("global_pooling { }"));
+  for (const OnnxAttributes& wrong :
+       {OnnxAttributes{Ints("axes", {0})},
+        OnnxAttributes{Ints("axes", {1}), Int("keepdims", 0)}}) {
+    g = ClassOfWords(-1);
+    put(&g, "ReduceMean", {"steps"}, wrong);
+    EXPECT_THAT(g.Error(), HasSubstr("over the steps of a sequence"));
+  }
+}
+
 Graph Mlp(const std::vector<int64_t>& shape, int64_t features) {
   Graph g({2, 1, 6, 6});
   g.Floats("fc.weight", {10, features}).Integers("shape", shape);
