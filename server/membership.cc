@@ -46,7 +46,7 @@ absl::StatusOr<bool> Membership::Register(int rank, uint64_t incarnation,
     PS_RETURN_IF_ERROR(CheckNotGivenUp(rank));
   } else if (worker.given_up && !began) {
     return absl::UnavailableError(absl::StrCat(
-        NameLocked(rank), " joins when the job has its first weights"));
+        NameLocked(rank), " joins when the job has its initial weights"));
   }
   // A process that has finished and left need not come back. With snapshots,
   // one that never attended has not taken part, and can be replaced: it may

@@ -168,7 +168,7 @@ absl::Status ServerCalls::HandleRegister(const RegisterRequest& request,
   PS_RETURN_IF_ERROR(rank == 0 ? shard_->SetLayout(layout)
                                : shard_->CheckSameLayout(layout));
   BoundMemory();
-  // Of a log, a server may have got less than the first weights.
+  // Of a log, a server may have got less than the initial weights.
   const bool began = snapshots_->up() && shard_->version() >= 0;
   const absl::StatusOr<bool> joined = membership_->Register(
       rank, request.worker().incarnation(), request.name(), began);

@@ -160,7 +160,7 @@ class JobServer final : public Server {
     read_metrics_->AddGauge(
         "gradsieve_server_version",
         "Updates of the slice that has received the fewest; -1 before the "
-        "first weights.",
+        "initial weights.",
         [this] { return static_cast<double>(shard_.version()); });
     read_metrics_->AddGauge(
         "gradsieve_server_missing_workers",
@@ -176,7 +176,7 @@ class JobServer final : public Server {
                               return static_cast<double>(calls_.credit_bytes());
                             });
     AddGaugeOfWorkers("gradsieve_server_held_bytes",
-                      "What each worker's pushes and first weights hold here "
+                      "What each worker's pushes and initial weights hold here "
                       "now.",
                       [this](int rank) { return calls_.held_bytes(rank); });
     if (!WorkersHaveStages(options_.config)) return;
@@ -201,14 +201,10 @@ class JobServer final : public Server {
   ShardSnapshotsOptions SnapshotsOptions() {
     ShardSnapshotsOptions options;
     options.server_index = options_.index;
-    options.num_workers = options_.config.cluster().num_workers();
+    options.config = &options_.config;
     options.shard = &shard_;
     options.snapshots = snapshots_.get();
     options.log = log_.get();
-    options.replace_lost_workers =
-        options_.config.checkpoint().replace_lost_workers();
-    options.workers_come_back = WorkersComeBack(options_.config);
-    options.workers_join = WorkersDrift(options_.config);
     options.schedule = [this](std::function<void()> work) {
       work_queue_.Schedule(std::move(work));
     };

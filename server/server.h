@@ -28,8 +28,8 @@ struct ServerOptions {
   // becomes true, all workers save a snapshot after their next push, and end.
   // Not owned; null: only workers ask for that.
   std::atomic<bool>* asked_to_stop = nullptr;
-  // Called once, when the server has its first weights, on some thread. May be
-  // null.
+  // Called once, when the server has its initial weights, on some thread. May
+  // be null.
   std::function<void()> has_weights;
 };
 

@@ -106,7 +106,7 @@ class ServerCalls {
   explicit ServerCalls(const ServerCallsOptions& options);
   ~ServerCalls();
 
-  // Bytes that this worker's pushes and first weights hold now, and may hold.
+  // Bytes that this worker's pushes and initial weights hold now, and may hold.
   int64_t held_bytes(int rank) const { return credit_.held_bytes(rank); }
   int64_t credit_bytes() const { return credit_.bytes_per_worker(); }
 
@@ -212,7 +212,7 @@ class ServerCalls {
   const std::function<void(int64_t)> quota_;
   const bool done_;
   LogLimit about_peers_;
-  ByteCredit credit_;   // Limits the pushes and first weights that wait.
+  ByteCredit credit_;   // Limits the pushes and initial weights that wait.
   ByteCredit answers_;  // Limits the answers that have not been sent.
   // Shared with answers, which may come after this object is gone.
   const std::shared_ptr<HeldPushes> held_pushes_;

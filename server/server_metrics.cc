@@ -39,7 +39,7 @@ ServerMetrics::ServerMetrics(const JobConfig& config, int index)
           .Help("Messages from workers, by what they carry.")
           .Register(*registry_);
   pushes_received_ = &received.Add({{"kind", "push"}});
-  first_weights_received_ = &received.Add({{"kind", "first_weights"}});
+  initial_weights_received_ = &received.Add({{"kind", "initial_weights"}});
   Family<Counter>& sent =
       BuildCounter()
           .Name("gradsieve_server_sent_bytes_total")
@@ -119,8 +119,8 @@ void ServerMetrics::PushReceived(int64_t bytes) {
   pushes_received_->Increment(static_cast<double>(bytes));
 }
 
-void ServerMetrics::FirstWeightsReceived(int64_t bytes) {
-  first_weights_received_->Increment(static_cast<double>(bytes));
+void ServerMetrics::InitialWeightsReceived(int64_t bytes) {
+  initial_weights_received_->Increment(static_cast<double>(bytes));
 }
 
 void ServerMetrics::Sent(bool difference, int64_t bytes) {
@@ -128,12 +128,13 @@ void ServerMetrics::Sent(bool difference, int64_t bytes) {
       ->Increment(static_cast<double>(bytes));
 }
 
-void ServerMetrics::PushAnswered(const ServerWork& work, int64_t staleness) {
-  held_->Observe(work.held);
-  wait_->Observe(work.wait);
-  sum_->Observe(work.update.sum);
-  optimizer_->Observe(work.update.optimizer);
-  encode_->Observe(work.update.encode);
+void ServerMetrics::PushAnswered(const ServerTimings& timings,
+                                 int64_t staleness) {
+  held_->Observe(timings.held);
+  wait_->Observe(timings.wait);
+  sum_->Observe(timings.sum);
+  optimizer_->Observe(timings.optimizer);
+  encode_->Observe(timings.encode);
   staleness_->Observe(static_cast<double>(staleness));
 }
 

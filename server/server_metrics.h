@@ -12,7 +12,7 @@
 #include "absl/time/time.h"
 #include "common/mutex.h"
 #include "proto/config.pb.h"
-#include "transport/server_work.h"
+#include "transport/server_timings.h"
 
 namespace prometheus {
 class Counter;
@@ -35,12 +35,12 @@ class ServerMetrics {
 
   // Messages that passed the checks of their header. Bytes.
   void PushReceived(int64_t bytes);
-  void FirstWeightsReceived(int64_t bytes);
+  void InitialWeightsReceived(int64_t bytes);
   // An answer with weights, or with what changed in them.
   void Sent(bool difference, int64_t bytes);
 
   // One push was answered. staleness: see WeightAnswer.
-  void PushAnswered(const ServerWork& work, int64_t staleness);
+  void PushAnswered(const ServerTimings& timings, int64_t staleness);
 
   // A record of the log, or a snapshot, was written or could not be.
   void LogAppended(absl::Duration took, int64_t bytes);
@@ -57,7 +57,7 @@ class ServerMetrics {
                       prometheus::Counter*>
       call_counters_ ABSL_GUARDED_BY(mutex_);
   prometheus::Counter* pushes_received_;
-  prometheus::Counter* first_weights_received_;
+  prometheus::Counter* initial_weights_received_;
   prometheus::Counter* weights_sent_;
   prometheus::Counter* differences_sent_;
   prometheus::Histogram* held_;

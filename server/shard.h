@@ -63,10 +63,10 @@ class Shard {
   // WeightSlice::Save, with the slice's name.
   absl::StatusOr<SnapshotParts> Save();
 
-  // Takes up what Save returned, in place of first weights, and repeats what
-  // followed. Without anything saved, the log has the first weights, and slices
-  // that it lacks stay without. `logged` must not be null. Errors: kDataLoss if
-  // it is not that of these slices; those of WeightSlice::Load.
+  // Takes up what Save returned, in place of initial weights, and repeats what
+  // followed. Without anything saved, the log has the initial weights, and
+  // slices that it lacks stay without. `logged` must not be null. Errors:
+  // kDataLoss if it is not that of these slices; those of WeightSlice::Load.
   absl::Status Load(SnapshotParts saved,
                     const std::shared_ptr<const LoggedJob>& logged =
                         std::make_shared<LoggedJob>());
@@ -103,7 +103,7 @@ class Shard {
   void Fail(const absl::Status& failure);
 
   // The number of updates of the slice of weights that has received the fewest;
-  // -1 before the first weights arrive.
+  // -1 before the initial weights arrive.
   int64_t version() const;
 
   // Ranks that the same slice waits for; between iterations these are all

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/consistency.h"
 #include "common/entropy.h"
 #include "common/keep_common.h"
 #include "common/status_macros.h"
@@ -33,12 +34,15 @@ absl::Status AllStartAgain(absl::string_view why) {
 
 ShardSnapshots::ShardSnapshots(const ShardSnapshotsOptions& options)
     : options_(options),
+      num_workers_(options.config->cluster().num_workers()),
+      workers_come_back_(WorkersComeBack(*options.config)),
+      workers_join_(WorkersDrift(*options.config)),
       stage_(options.log != nullptr && options.log->latest().has_value()
                  ? Stage::kUndecided
                  : Stage::kNew),
       epoch_(Entropy()),
-      finding_(options.num_workers, [this](int64_t) { return Found(); }),
-      saving_(options.num_workers,
+      finding_(num_workers_, [this](int64_t) { return Found(); }),
+      saving_(num_workers_,
               [this](int64_t number) { return SaveNow(number); }) {}
 
 ShardSnapshots::Welcome ShardSnapshots::Greet(int rank, uint64_t epoch) {
@@ -47,7 +51,7 @@ ShardSnapshots::Welcome ShardSnapshots::Greet(int rank, uint64_t epoch) {
   {
     MutexLock lock(&mu_);
     if (epoch == 0) {
-      CountAsCome(rank);
+      CountAsArrived(rank);
     } else if (stage_ == Stage::kUndecided) {
       reads = epoch == options_.log->latest()->epoch;
       if (!reads) return Welcome::kOtherEpoch;
@@ -63,10 +67,10 @@ ShardSnapshots::Welcome ShardSnapshots::Greet(int rank, uint64_t epoch) {
   return welcome;
 }
 
-void ShardSnapshots::CountAsCome(int rank) {
+void ShardSnapshots::CountAsArrived(int rank) {
   if (stage_ != Stage::kUndecided) return;
   came_.insert(rank);
-  if (static_cast<int>(came_.size()) == options_.num_workers) {
+  if (static_cast<int>(came_.size()) == num_workers_) {
     stage_ = Stage::kNew;
   }
 }
@@ -157,7 +161,7 @@ absl::Status ShardSnapshots::Recover() {
         absl::StrCat("the server was killed and cannot go on from its log: ",
                      status.message()));
   }
-  // Workers that had come to a meeting may not have heard the answer.
+  // Workers that had arrived at a barrier may not have heard the answer.
   SaveSnapshotResponse saved;
   saving_.Remember(latest.number, ToBytes(saved));
   FindSnapshotsResponse found;
@@ -179,7 +183,7 @@ absl::Status ShardSnapshots::BeginLog(int64_t number) {
                              RegistrationOf(options_.shard->layout()));
 }
 
-absl::Status ShardSnapshots::BeforeFirstWeights() {
+absl::Status ShardSnapshots::BeforeInitialWeights() {
   // Slices get theirs at the same time.
   MutexLock log_lock(&log_mu_);
   {
@@ -198,7 +202,7 @@ absl::Status ShardSnapshots::BeforeFirstWeights() {
 void ShardSnapshots::Find(const FindSnapshotsRequest& request,
                           std::shared_ptr<HeldCall> call) {
   const WorkerId& worker = request.worker();
-  const bool replaced = options_.replace_lost_workers &&
+  const bool replaced = options_.config->checkpoint().replace_lost_workers() &&
                         request.snapshots().empty() &&
                         request.damaged().empty();
   bool alone = false;
@@ -212,7 +216,7 @@ void ShardSnapshots::Find(const FindSnapshotsRequest& request,
     const bool lacks =
         from > 0 && std::count(request.snapshots().begin(),
                                request.snapshots().end(), from) == 0;
-    alone = options_.workers_come_back && stage_ != Stage::kNew &&
+    alone = workers_come_back_ && stage_ != Stage::kNew &&
             (member != worker.incarnation() || lacks);
     if (!alone) {
       if (lacks && !replaced) lacked = from;
@@ -228,7 +232,7 @@ void ShardSnapshots::Find(const FindSnapshotsRequest& request,
     return;
   }
   if (!alone) {
-    Come(&finding_, worker.rank(), /*number=*/0, std::move(call));
+    Arrive(&finding_, worker.rank(), /*number=*/0, std::move(call));
     return;
   }
   const absl::Status is_up = CheckUp();
@@ -241,9 +245,9 @@ void ShardSnapshots::Find(const FindSnapshotsRequest& request,
   }
 }
 
-void ShardSnapshots::Come(Rendezvous* meetings, int rank, int64_t number,
-                          std::shared_ptr<HeldCall> call) {
-  const absl::Status fits = meetings->Come(rank, number, std::move(call));
+void ShardSnapshots::Arrive(Barrier* barrier, int rank, int64_t number,
+                            std::shared_ptr<HeldCall> call) {
+  const absl::Status fits = barrier->Arrive(rank, number, std::move(call));
   if (!fits.ok()) StartAgain(fits.message()).IgnoreError();
 }
 
@@ -290,8 +294,8 @@ absl::StatusOr<grpc::ByteBuffer> ShardSnapshots::Found() {
   FindSnapshotsResponse response;
   std::set<int64_t> common(mine.whole.begin(), mine.whole.end());
   for (auto& [owner, holding] : owners) {
-    if (options_.replace_lost_workers && &holding != &mine &&
-        holding.whole.empty() && holding.damaged.empty()) {
+    if (options_.config->checkpoint().replace_lost_workers() &&
+        &holding != &mine && holding.whole.empty() && holding.damaged.empty()) {
       continue;
     }
     std::sort(holding.whole.begin(), holding.whole.end());
@@ -319,7 +323,7 @@ absl::Status ShardSnapshots::Restore(const RestoreRequest& request) {
   const int rank = request.worker().rank();
   const int64_t number = request.number();
   if (request.joins()) return Join(request);
-  if (request.alone() && !options_.workers_come_back) {
+  if (request.alone() && !workers_come_back_) {
     return absl::InvalidArgumentError(absl::StrCat(
         "worker ", rank, " goes back alone, which this job does not allow"));
   }
@@ -357,13 +361,12 @@ absl::Status ShardSnapshots::Restore(const RestoreRequest& request) {
 
 absl::Status ShardSnapshots::Join(const RestoreRequest& request) {
   const int rank = request.worker().rank();
-  if (!options_.workers_join || request.number() < 0 ||
-      request.averagings() < 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "worker ", rank, " joins after ", request.number(), " pushes and ",
-        request.averagings(), " averagings",
-        options_.workers_join ? "; they must be at least 0"
-                              : ", which this job does not allow"));
+  if (!workers_join_ || request.number() < 0 || request.averagings() < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("worker ", rank, " joins after ", request.number(),
+                     " pushes and ", request.averagings(), " averagings",
+                     workers_join_ ? "; they must be at least 0"
+                                   : ", which this job does not allow"));
   }
   {
     MutexLock lock(&mu_);
@@ -377,13 +380,13 @@ absl::Status ShardSnapshots::Join(const RestoreRequest& request) {
 }
 
 absl::Status ShardSnapshots::CheckJoined(int rank, int64_t number) const {
-  if (number == 0 || (options_.workers_join && number > 0)) {
+  if (number == 0 || (workers_join_ && number > 0)) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
       absl::StrCat("worker ", rank, " has joined after ", number, " pushes",
-                   options_.workers_join ? "; they must be at least 0"
-                                         : ", which this job does not allow"));
+                   workers_join_ ? "; they must be at least 0"
+                                 : ", which this job does not allow"));
 }
 
 void ShardSnapshots::HasJoined(int rank, int64_t number) {
@@ -459,7 +462,7 @@ void ShardSnapshots::Save(const SaveSnapshotRequest& request,
     workers_save_[request.worker().rank()] = request;
     behind_.erase(request.worker().rank());
   }
-  Come(&saving_, request.worker().rank(), request.number(), std::move(call));
+  Arrive(&saving_, request.worker().rank(), request.number(), std::move(call));
 }
 
 absl::StatusOr<grpc::ByteBuffer> ShardSnapshots::SaveNow(int64_t number) {
@@ -493,7 +496,7 @@ void ShardSnapshots::WorkerGone(int rank) {
   {
     MutexLock lock(&mu_);
     behind_.erase(rank);
-    CountAsCome(rank);
+    CountAsArrived(rank);
   }
   finding_.WorkerGone(rank);
   saving_.WorkerGone(rank);

@@ -16,10 +16,11 @@
 #include "absl/strings/string_view.h"
 #include "common/mutex.h"
 #include "grpcpp/support/byte_buffer.h"
+#include "proto/config.pb.h"
 #include "proto/parameter_server.pb.h"
+#include "server/barrier.h"
 #include "server/held_call.h"
 #include "server/log/server_log.h"
-#include "server/rendezvous.h"
 #include "server/shard.h"
 #include "storage/process_snapshots.h"
 
@@ -27,14 +28,11 @@ namespace ps {
 
 struct ShardSnapshotsOptions {
   int server_index = 0;
-  int num_workers = 0;
-  Shard* shard = nullptr;  // Not owned, like all pointers here.
+  const JobConfig* config = nullptr;  // Not owned, like all pointers here.
+  Shard* shard = nullptr;
   // Null: nothing is kept, and workers only wait for each other.
   ProcessSnapshots* snapshots = nullptr;
   ServerLog* log = nullptr;  // The shard's; null: only snapshots are kept.
-  bool replace_lost_workers = false;  // As in CheckpointConfig.
-  bool workers_come_back = false;     // As in MembershipOptions.
-  bool workers_join = false;          // Likewise.
   // Runs work soon, on another thread.
   std::function<void(std::function<void()> work)> schedule;
   // Ends the job.
@@ -68,14 +66,15 @@ class ShardSnapshots {
   // Stays as it is as long as the server has the job's weights.
   uint64_t epoch() const;
 
-  // Whether the server has the job's weights, or at least some of the first
+  // Whether the server has the job's weights, or at least some of the initial
   // ones; and whether these are from its log.
   bool up() const;
   bool recovered() const;
 
   // A worker has registered, and knew this epoch.
   void Registered(const WorkerId& worker, uint64_t epoch);
-  // Errors: kInvalidArgument if RegisterRequest.joined_after cannot be `number`.
+  // Errors: kInvalidArgument if RegisterRequest.joined_after cannot be
+  // `number`.
   absl::Status CheckJoined(int rank, int64_t number) const;
   // The worker, which has registered, joined the job after `number` pushes, at
   // least 1. An earlier process of this server may have been told.
@@ -89,8 +88,8 @@ class ShardSnapshots {
   // kUnavailable until up().
   absl::Status CheckUp() const;
 
-  // The shard is about to get first weights.
-  absl::Status BeforeFirstWeights();
+  // The shard is about to get initial weights.
+  absl::Status BeforeInitialWeights();
 
   // Answers with a FindSnapshotsResponse: when all workers have asked, or at
   // once a worker that was started again while the job is under way.
@@ -106,7 +105,7 @@ class ShardSnapshots {
   // Answers with a SaveSnapshotResponse.
   void Save(const SaveSnapshotRequest& request, std::shared_ptr<HeldCall> call);
 
-  // As for Rendezvous.
+  // As for Barrier.
   void WorkerGone(int rank);
   void Fail(const absl::Status& failure);
 
@@ -124,11 +123,11 @@ class ShardSnapshots {
 
   // This worker has come, or is gone; with the last of all the job is new, if
   // nothing is decided.
-  void CountAsCome(int rank) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void CountAsArrived(int rank) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void ReadLog();
   absl::Status Recover();
-  void Come(Rendezvous* meetings, int rank, int64_t number,
-            std::shared_ptr<HeldCall> call);
+  void Arrive(Barrier* barrier, int rank, int64_t number,
+              std::shared_ptr<HeldCall> call);
   absl::Status BeginLog(int64_t number) ABSL_EXCLUSIVE_LOCKS_REQUIRED(log_mu_);
   absl::StatusOr<grpc::ByteBuffer> Found();
   // The answer to a worker that goes back alone.
@@ -143,6 +142,9 @@ class ShardSnapshots {
   absl::Status RestoreNow(int64_t number);
 
   const ShardSnapshotsOptions options_;
+  const int num_workers_;
+  const bool workers_come_back_;  // See common/consistency.h, like the next.
+  const bool workers_join_;
 
   mutable Mutex mu_;
   Stage stage_ ABSL_GUARDED_BY(mu_);
@@ -168,8 +170,8 @@ class ShardSnapshots {
   std::weak_ptr<const LoggedJob> read_ ABSL_GUARDED_BY(log_mu_);
   int64_t read_from_ ABSL_GUARDED_BY(log_mu_) = 0;
 
-  Rendezvous finding_;
-  Rendezvous saving_;
+  Barrier finding_;
+  Barrier saving_;
 };
 
 }  // namespace ps

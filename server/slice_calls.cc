@@ -1,4 +1,4 @@
-// The calls that read and change slices: first weights, pulls, pushes, and
+// The calls that read and change slices: initial weights, pulls, pushes, and
 // positions.
 #include <algorithm>
 #include <memory>
@@ -12,7 +12,7 @@
 #include "compressors/payload/shared_positions.h"
 #include "server/limits/memory_bound.h"
 #include "server/server_calls.h"
-#include "transport/server_work.h"
+#include "transport/server_timings.h"
 #include "transport/slice_message.h"
 
 namespace ps {
@@ -54,18 +54,17 @@ grpc::ByteBuffer EncodeAnswer(const SliceMessage& request,
     header.set_compress_next(*answer.compress_next);
   }
   if (answer.complete > absl::InfinitePast()) {
-    ServerWork work;
-    work.held = absl::ToDoubleSeconds(arrival.clock->Now() - arrival.time);
-    work.wait =
+    ServerTimings timings = answer.timings;
+    timings.held = absl::ToDoubleSeconds(arrival.clock->Now() - arrival.time);
+    timings.wait =
         std::max(0.0, absl::ToDoubleSeconds(answer.complete - arrival.time));
-    work.update = answer.phases;
     ServerPhases* const phases = header.mutable_phases();
-    phases->set_held(work.held);
-    phases->set_wait(work.wait);
-    phases->set_sum(work.update.sum);
-    phases->set_optimizer(work.update.optimizer);
-    phases->set_encode(work.update.encode);
-    arrival.metrics->PushAnswered(work, answer.staleness);
+    phases->set_held(timings.held);
+    phases->set_wait(timings.wait);
+    phases->set_sum(timings.sum);
+    phases->set_optimizer(timings.optimizer);
+    phases->set_encode(timings.encode);
+    arrival.metrics->PushAnswered(timings, answer.staleness);
   }
   if (!arrival.wants_weights) {
     return EncodeSliceMessage(header, PayloadBuffer());
@@ -177,7 +176,7 @@ void ServerCalls::InitializeSlice(const Caller& caller,
   const int rank = opened->message.header.worker().rank();
   if (rank != 0) {
     call->Respond(absl::InvalidArgumentError(absl::StrCat(
-        "worker ", rank, " sends first weights; only worker 0 may do that")));
+        "worker ", rank, " sends initial weights; only worker 0 may do that")));
     return;
   }
   ReceivedPayload& payload = opened->message.payload;
@@ -188,7 +187,7 @@ void ServerCalls::InitializeSlice(const Caller& caller,
     return;
   }
   payload.owner = *std::move(taken);
-  metrics_->FirstWeightsReceived(opened->message.message_bytes);
+  metrics_->InitialWeightsReceived(opened->message.message_bytes);
   work_queue_->Schedule([has_weights = has_weights_, snapshots = snapshots_,
                          call, opened = *std::move(opened)]() mutable {
     const absl::StatusOr<PayloadInfo> info = ValidatePayload(
@@ -201,7 +200,7 @@ void ServerCalls::InitializeSlice(const Caller& caller,
       status =
           absl::InvalidArgumentError("initial weights must be dense and fp32");
     }
-    if (status.ok()) status = snapshots->BeforeFirstWeights();
+    if (status.ok()) status = snapshots->BeforeInitialWeights();
     if (!status.ok()) {
       call->Respond(status);
       return;

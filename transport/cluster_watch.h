@@ -20,7 +20,7 @@ namespace ps {
 struct ServerReport {
   absl::Status status;
   // The rest only if `status` is OK.
-  // Updates that every slice has received; -1 before the first weights.
+  // Updates that every slice has received; -1 before the initial weights.
   int64_t version = 0;
   std::vector<int> missing_ranks;  // Workers that have not come, or are lost.
   std::vector<int> awaited_ranks;  // Whose next push has not arrived.

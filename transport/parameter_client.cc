@@ -1,6 +1,7 @@
 #include "transport/parameter_client.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -43,7 +44,8 @@ class SessionsClient final : public ParameterClient {
       const std::vector<const float*>& bucket_weights) override;
   absl::Status PullWeights(int64_t pushes, int64_t averagings,
                            const AnswerHandler& handler) override;
-  void AskForPositions(int64_t iteration, int bucket) override;
+  void AskForPositions(int64_t iteration, int bucket,
+                       PositionsHandler handler) override;
   absl::Status Push(const BucketPush& push,
                     const std::vector<PayloadBuffer>& parts) override;
   absl::Status PollAnswers(const AnswerHandler& handler) override;
@@ -71,6 +73,7 @@ class SessionsClient final : public ParameterClient {
   const WorkerId worker_;
   // Versions of the worker's weights, by bucket and slice.
   std::vector<std::vector<int64_t>> versions_;
+  std::map<int, PositionsHandler> positions_handlers_;  // By bucket.
   std::optional<int64_t> joins_at_;
   // The snapshots that all processes had written when they last said so.
   std::set<int64_t> written_by_all_;
@@ -203,40 +206,44 @@ void SessionsClient::StartSliceCall(Rpc rpc, const Slice& slice,
   call->slice = &slice;
   call->request = EncodeSliceMessage(header, payload);
   call->urgency = slice.bucket;
-  // A server cannot answer a pull before worker 0 has sent the first weights.
+  // A server cannot answer a pull before worker 0 has sent the initial weights.
   if (rpc == Rpc::kPull) call->patience = options_.startup_timeout;
   sessions_.Send(slice.server, std::move(call));
+}
+
+absl::StatusOr<PositionsAnswer> ReadPositionsAnswer(
+    const Slice& slice, const ReceivedSliceMessage& message) {
+  PositionsAnswer answer;
+  answer.slice = &slice;
+  answer.bytes_down = message.message_bytes;
+  const PayloadPieces& pieces = message.payload.pieces;
+  answer.leads = pieces.empty();
+  if (answer.leads) return answer;
+  absl::StatusOr<std::vector<uint32_t>> positions =
+      ReadPositions(pieces, slice.size());
+  absl::StatusOr<PositionRemarks> remarks = ReadRemarks(pieces);
+  absl::Status read = positions.status();
+  read.Update(remarks.status());
+  if (!read.ok()) {
+    return absl::DataLossError(
+        absl::StrCat("positions of iteration ", message.header.iteration(),
+                     " cannot be used: ", read.message()));
+  }
+  answer.positions = *std::move(positions);
+  answer.remarks = *std::move(remarks);
+  return answer;
 }
 
 absl::Status SessionsClient::HandleAnswer(const Call& call,
                                           const AnswerHandler& handler) {
   PS_ASSIGN_OR_RETURN(const ReceivedSliceMessage message,
                       DecodeSliceMessage(call.response));
-  SliceAnswer answer;
   if (call.rpc == Rpc::kGetPositions) {
-    answer.leads = message.payload.pieces.empty();
-    absl::StatusOr<std::vector<uint32_t>> positions = std::vector<uint32_t>();
-    absl::StatusOr<PositionRemarks> remarks = PositionRemarks();
-    if (!answer.leads) {
-      positions = ReadPositions(message.payload.pieces, call.slice->size());
-    }
-    absl::Status read = positions.status();
-    if (read.ok() && !answer.leads) {
-      remarks = ReadRemarks(message.payload.pieces);
-      read = remarks.status();
-    }
-    if (!read.ok()) {
-      return absl::DataLossError(
-          absl::StrCat("positions of iteration ", message.header.iteration(),
-                       " cannot be used: ", read.message()));
-    }
-    answer.slice = call.slice;
-    answer.version = message.header.iteration();
-    answer.bytes_down = message.message_bytes;
-    answer.positions = &*positions;
-    answer.remarks = &*remarks;
-    return handler(answer);
+    PS_ASSIGN_OR_RETURN(const PositionsAnswer positions,
+                        ReadPositionsAnswer(*call.slice, message));
+    return positions_handlers_[call.slice->bucket](positions);
   }
+  SliceAnswer answer;
   if (!message.payload.pieces.empty()) {
     absl::StatusOr<PayloadInfo> info =
         ValidatePayload(message.payload.pieces, call.slice->size());
@@ -270,9 +277,8 @@ absl::Status SessionsClient::HandleAnswer(const Call& call,
   answer.latency = call.end - call.start;
   answer.retries = call.attempts - 1;
   const ServerPhases& phases = message.header.phases();
-  answer.work = {phases.held(),
-                 phases.wait(),
-                 {phases.sum(), phases.optimizer(), phases.encode()}};
+  answer.timings = {phases.held(), phases.wait(), phases.sum(),
+                    phases.optimizer(), phases.encode()};
   answer.difference = message.header.difference();
   answer.covers_pushes = message.header.outcome().covers_pushes();
   answer.stop = message.header.outcome().stop();
@@ -424,7 +430,9 @@ absl::Status SessionsClient::PullWeights(int64_t pushes, int64_t averagings,
       [&](const Call& call) { return HandleAnswer(call, handler); });
 }
 
-void SessionsClient::AskForPositions(int64_t iteration, int bucket) {
+void SessionsClient::AskForPositions(int64_t iteration, int bucket,
+                                     PositionsHandler handler) {
+  positions_handlers_[bucket] = std::move(handler);
   for (const Slice& slice : shard_map_->slices(bucket)) {
     SliceMessage header = Header(slice);
     header.set_iteration(iteration);

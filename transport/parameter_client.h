@@ -19,7 +19,7 @@
 #include "compressors/payload/payload_format.h"
 #include "compressors/payload/position_remarks.h"
 #include "security/credentials.h"
-#include "transport/server_work.h"
+#include "transport/server_timings.h"
 #include "transport/shard_map.h"
 
 namespace ps {
@@ -88,8 +88,8 @@ struct SliceAnswer {
   absl::Time sent;
   absl::Time arrived;
   absl::Duration latency;
-  int64_t retries = 0;  // Times that the message was sent again.
-  ServerWork work;      // Push: the server's work on it.
+  int64_t retries = 0;    // Times that the message was sent again.
+  ServerTimings timings;  // Push.
   // True: the worker adds the payload to its weights. False: the payload
   // replaces them.
   bool difference = false;
@@ -101,15 +101,17 @@ struct SliceAnswer {
   PayloadInfo info;
   // Valid until the handler returns. Empty for a push without weights.
   PayloadPieces payload;
-  // AskForPositions: those of the leader of iteration `version`, ascending, in
-  // the slice; only they, `slice`, `leads` and bytes_down have a meaning then.
-  // Valid until the handler returns; null for all other answers.
-  const std::vector<uint32_t>* positions = nullptr;
-  // With `positions`, which is empty then: no other worker leads in this slice,
-  // so that this one selects positions itself.
+};
+
+// A server's answer about the positions that a leader has selected in a slice.
+struct PositionsAnswer {
+  const Slice* slice = nullptr;
+  std::vector<uint32_t> positions;  // Ascending, in the slice.
+  PositionRemarks remarks;          // What came with them.
+  // No other worker leads in this slice, so that this one selects positions
+  // itself; there are none.
   bool leads = false;
-  // With `positions`: what came with them. Valid until the handler returns.
-  const PositionRemarks* remarks = nullptr;
+  int64_t bytes_down = 0;  // This message.
 };
 
 // See storage/process_snapshots.h.
@@ -135,6 +137,7 @@ struct BucketPush {
 };
 
 using AnswerHandler = std::function<absl::Status(const SliceAnswer&)>;
+using PositionsHandler = std::function<absl::Status(const PositionsAnswer&)>;
 
 // Only one thread may use a client at a time; answers that gRPC's threads
 // deliver wait inside until that thread asks for them.
@@ -170,7 +173,7 @@ class ParameterClient {
       const std::vector<int64_t>& mine,
       const std::vector<int64_t>& damaged) = 0;
 
-  // Has all servers take up their snapshots of this number in place of first
+  // Has all servers take up their snapshots of this number in place of initial
   // weights; for rank 0 only. Or, as in CommonSnapshots, has them answer this
   // worker as they answered the one before it.
   virtual absl::Status Restore(int64_t number, bool alone) = 0;
@@ -182,7 +185,7 @@ class ParameterClient {
   // make all later ones.
   virtual absl::Status Join(int64_t pushes, int64_t averagings) = 0;
 
-  // Gives all servers their first weights; for rank 0 only. bucket_weights[b]
+  // Gives all servers their initial weights; for rank 0 only. bucket_weights[b]
   // points to the elements of bucket b.
   virtual absl::Status InitializeWeights(
       const std::vector<const float*>& bucket_weights) = 0;
@@ -197,8 +200,10 @@ class ParameterClient {
                                    const AnswerHandler& handler) = 0;
 
   // Asks for the positions in a bucket that the leader of this iteration
-  // selects. They come as answers do, one for each slice, once it has pushed.
-  virtual void AskForPositions(int64_t iteration, int bucket) = 0;
+  // selects. `handler` gets them when PollAnswers and AwaitAnswers pass on
+  // answers, for one slice at a time, once the leader has pushed.
+  virtual void AskForPositions(int64_t iteration, int bucket,
+                               PositionsHandler handler) = 0;
 
   // Starts to send one bucket; parts[i] is the payload of its i-th slice.
   // Pushes that exceed credit_bytes wait for answers. Of the waiting pushes,

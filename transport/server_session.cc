@@ -25,7 +25,7 @@ constexpr absl::Duration kSilence = absl::Seconds(10);
 constexpr absl::Duration kSignOfLifeTimeout = absl::Seconds(5);
 constexpr absl::Duration kFirstDelay = absl::Milliseconds(50);
 constexpr absl::Duration kLongestDelay = absl::Seconds(1);
-// Of pushes and first weights: sending them in vain costs their bytes.
+// Of pushes and initial weights: sending them in vain costs their bytes.
 constexpr absl::Duration kLongestDataDelay = absl::Seconds(10);
 constexpr absl::Duration kCloseTimeout = absl::Seconds(5);
 

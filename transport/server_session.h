@@ -29,8 +29,8 @@ namespace ps {
 struct ServerSessionOptions {
   std::string address;  // As in cluster.servers.
   int data_connections = 1;
-  // Limit on the bytes of pushes and first weights under way, unless the server
-  // grants more; and that on chunks for other workers.
+  // Limit on the bytes of pushes and initial weights under way, unless the
+  // server grants more; and that on chunks for other workers.
   int64_t credit_bytes = 0;
   absl::Duration startup_timeout;
   absl::Duration lost_server_timeout;

@@ -20,7 +20,7 @@ void ExchangeAccount::Compressed(const CompressedBucket& compressed,
                                  TraceRecorder::Row row) {
   const CompressionStats& stats = compressed.encoded.stats;
   stats_.compression.push_back(stats);
-  stats_.phases.compress += compressed.seconds();
+  stats_.timings.compress += compressed.seconds();
   first_push_ = std::min(first_push_, compressed.end);
   if (trace_ == nullptr) return;
   trace_->Span(
@@ -36,7 +36,7 @@ void ExchangeAccount::Compressed(const CompressedBucket& compressed,
 void ExchangeAccount::Applied(const AppliedAnswer& applied,
                               TraceRecorder::Row row) {
   const SliceAnswer& answer = applied.answer;
-  const ServerWork& work = answer.work;
+  const ServerTimings& server = answer.timings;
   ++num_answers_;
   last_answer_ = applied.end;
   // Every slice's answer carries the same loss, unless workers may drift apart.
@@ -49,12 +49,10 @@ void ExchangeAccount::Applied(const AppliedAnswer& applied,
   stats_.stop = stats_.stop || answer.stop;
   stats_.mean_staleness += static_cast<double>(answer.staleness);
   stats_.max_staleness = std::max(stats_.max_staleness, answer.staleness);
-  ExchangePhases& phases = stats_.phases;
-  phases.apply += applied.seconds();
-  phases.wire += absl::ToDoubleSeconds(answer.latency) - work.held;
-  phases.server.held += work.held;
-  phases.server.wait += work.wait;
-  phases.server.update += work.update;
+  Timings& timings = stats_.timings;
+  timings.apply += applied.seconds();
+  timings.wire += absl::ToDoubleSeconds(answer.latency) - server.held;
+  timings.server += server;
   if (trace_ == nullptr) return;
   constexpr double kMicros = 1e6;
   const std::string slice = absl::StrCat("bucket ", answer.slice->bucket,
@@ -62,29 +60,29 @@ void ExchangeAccount::Applied(const AppliedAnswer& applied,
   trace_->UnderWay(slice, answer.sent, answer.arrived,
                    {{"server", int64_t{answer.slice->server}},
                     {"bytes_down", answer.bytes_down},
-                    {"held_us", work.held * kMicros},
-                    {"wait_us", work.wait * kMicros},
-                    {"sum_us", work.update.sum * kMicros},
-                    {"optimizer_us", work.update.optimizer * kMicros},
-                    {"encode_us", work.update.encode * kMicros}});
+                    {"held_us", server.held * kMicros},
+                    {"wait_us", server.wait * kMicros},
+                    {"sum_us", server.sum * kMicros},
+                    {"optimizer_us", server.optimizer * kMicros},
+                    {"encode_us", server.encode * kMicros}});
   trace_->Span(row, absl::StrCat("apply ", slice), applied.start, applied.end,
                {{"bytes", answer.bytes_down}});
 }
 
 void ExchangeAccount::BeginAwait(absl::Time start) {
   await_start_ = start;
-  applied_before_await_ = stats_.phases.apply;
+  applied_before_await_ = stats_.timings.apply;
 }
 
 ExchangeStats ExchangeAccount::End() {
-  ExchangePhases& phases = stats_.phases;
-  phases.await = absl::ToDoubleSeconds(SteadyClock()->Now() - await_start_) -
-                 (phases.apply - applied_before_await_);
-  phases.communication =
+  Timings& timings = stats_.timings;
+  timings.await = absl::ToDoubleSeconds(SteadyClock()->Now() - await_start_) -
+                  (timings.apply - applied_before_await_);
+  timings.communication =
       std::max(0.0, absl::ToDoubleSeconds(last_answer_ - first_push_));
   if (num_answers_ > 0) {
-    for (double* mean : {&phases.wire, &phases.server.held, &phases.server.wait,
-                         &stats_.mean_staleness}) {
+    for (double* mean : {&timings.wire, &timings.server.held,
+                         &timings.server.wait, &stats_.mean_staleness}) {
       *mean /= static_cast<double>(num_answers_);
     }
   }

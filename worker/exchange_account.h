@@ -48,12 +48,12 @@ class ExchangeAccount {
   void Applied(const AppliedAnswer& applied, TraceRecorder::Row row);
 
   // The positions of another worker have arrived.
-  void PositionsArrived(const SliceAnswer& answer) {
+  void PositionsArrived(const PositionsAnswer& answer) {
     stats_.bytes_down += answer.bytes_down;
   }
 
   // A separate thread compressed and applied in parallel with the computation.
-  void Overlapped(double seconds) { stats_.phases.overlapped += seconds; }
+  void Overlapped(double seconds) { stats_.timings.overlapped += seconds; }
   // With compressor "auto": adds the share of this worker's elements that lie
   // in one bucket, or 0 if that bucket was sent whole.
   void AddCompressedShare(double share) {

@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "compressors/compressor.h"
-#include "worker/exchange_phases.h"
+#include "worker/timings.h"
 
 namespace ps {
 
 // Statistics of the exchange of one iteration's gradient. Counts are over all
 // workers, unless stated otherwise.
 struct ExchangeStats {
-  ExchangePhases phases;
+  Timings timings;  // All but `compute`.
   double mean_loss = 0;
   int64_t sent_elements = 0;
   int64_t bytes_up = 0;

@@ -12,7 +12,6 @@
 #include "common/status_macros.h"
 #include "common/weights_digest.h"
 #include "compressors/payload/payload.h"
-#include "compressors/payload/shared_positions.h"
 #include "glog/logging.h"
 
 namespace ps {
@@ -45,50 +44,48 @@ std::vector<TensorSpan> TensorsIn(const Bucket& bucket,
 
 }  // namespace
 
-GradientPipeline::GradientPipeline(const GradientPipelineOptions& options)
-    : options_(options),
-      choice_(options.config->compressor(), options.worker_rank,
-              static_cast<int>(options.buckets.size())),
-      writer_(options.backend),
-      may_leave_out_(options.config->training().non_finite() ==
+GradientPipeline::GradientPipeline(const WorkerContext& context)
+    : context_(context),
+      choice_(context.config->compressor(), context.worker_rank,
+              static_cast<int>(context.buckets.size())),
+      writer_(context.backend),
+      positions_(*context.config, context.worker_rank,
+                 static_cast<int>(context.buckets.size()), context.shard_map,
+                 context.client,
+                 [this](const PositionsAnswer& answer) {
+                   return TakePositions(answer);
+                 }),
+      may_leave_out_(context.config->training().non_finite() ==
                      TrainingConfig::SKIP),
       needs_norm_(may_leave_out_ ||
-                  options.config->worker_optimizer().clip_norm() > 0),
-      num_trained_(NumTrained(options.buckets)) {}
+                  context.config->worker_optimizer().clip_norm() > 0),
+      num_trained_(NumTrained(context.buckets)) {}
 
 absl::StatusOr<std::unique_ptr<GradientPipeline>> GradientPipeline::Create(
-    const GradientPipelineOptions& options) {
+    const WorkerContext& context, const GradientPipelineOptions& options) {
   auto pipeline =
-      std::unique_ptr<GradientPipeline>(new GradientPipeline(options));
-  if (SharesPositions(options.config->compressor(),
-                      options.config->cluster().num_workers())) {
-    pipeline->positions_.resize(options.buckets.size());
-    pipeline->arriving_.resize(options.buckets.size());
-  }
-  for (size_t b = 0; b < options.buckets.size(); ++b) {
+      std::unique_ptr<GradientPipeline>(new GradientPipeline(context));
+  for (size_t b = 0; b < context.buckets.size(); ++b) {
     CompressorOptions compressor;
-    compressor.config = options.config->compressor();
-    compressor.dense_size = options.buckets[b].size();
-    compressor.part_ends = options.shard_map->SliceEnds(static_cast<int>(b));
-    compressor.tensors = TensorsIn(options.buckets[b], options);
-    compressor.seed = options.config->seed();
-    compressor.worker_rank = options.worker_rank;
+    compressor.config = context.config->compressor();
+    compressor.dense_size = context.buckets[b].size();
+    compressor.part_ends = context.shard_map->SliceEnds(static_cast<int>(b));
+    compressor.tensors = TensorsIn(context.buckets[b], options);
+    compressor.seed = context.config->seed();
+    compressor.worker_rank = context.worker_rank;
     compressor.bucket = static_cast<int>(b);
-    compressor.num_workers = options.config->cluster().num_workers();
-    compressor.backend = options.backend;
-    if (!pipeline->positions_.empty()) {
-      compressor.shared_positions = &pipeline->positions_[b];
-    }
+    compressor.num_workers = context.config->cluster().num_workers();
+    compressor.backend = context.backend;
+    compressor.shared_positions = pipeline->positions_.For(static_cast<int>(b));
     PS_ASSIGN_OR_RETURN(std::unique_ptr<Compressor> made,
                         pipeline->choice_.MakeCompressor(compressor));
     pipeline->compressors_.push_back(std::move(made));
   }
-  pipeline->asks_when_ready_ = MayLeaveOut(*options.config);
-  const bool may_return = pipeline->asks_when_ready_ &&
-                          options.config->compressor().error_feedback();
+  const bool may_return = MayLeaveOut(*context.config) &&
+                          context.config->compressor().error_feedback();
   PS_ASSIGN_OR_RETURN(
       pipeline->residuals_,
-      Residuals::Create(options.buckets, may_return, options.backend));
+      Residuals::Create(context.buckets, may_return, context.backend));
   if (options.overlap) pipeline->thread_ = std::make_unique<TaskThread>();
   return pipeline;
 }
@@ -104,38 +101,18 @@ void GradientPipeline::Begin(int64_t push, const Tensor& gradient,
   num_ready_ = 0;
   num_pushed_ = 0;
   account_.Begin();
-  follows_ = !positions_.empty() &&
-             LeaderOf(push, options_.config->cluster().num_workers()) !=
-                 options_.worker_rank;
-  for (size_t b = 0; b < positions_.size(); ++b) {
-    SharedPositions& positions = positions_[b];
-    positions.given = follows_;
-    positions.remarks.clear();
-    positions.led.clear();
-    if (!follows_) continue;
-    const size_t num_slices =
-        options_.shard_map->slices(static_cast<int>(b)).size();
-    arriving_[b].num_missing = num_slices;
-    arriving_[b].of_slices.assign(num_slices, {});
-    positions.remarks.resize(num_slices);
-    positions.led.resize(num_slices);
-    if (!asks_when_ready_) AskForPositions(static_cast<int>(b));
-  }
-}
-
-void GradientPipeline::AskForPositions(int b) {
-  options_.client->AskForPositions(push_, b);
+  positions_.Begin(push);
 }
 
 absl::Status GradientPipeline::Ready(double loss, int64_t begin) {
   // Below the last bucket there is nothing new.
-  if (needs_norm_ && next_bucket_ < options_.buckets.size()) {
-    if (begin > options_.buckets.back().begin) return absl::OkStatus();
+  if (needs_norm_ && next_bucket_ < context_.buckets.size()) {
+    if (begin > context_.buckets.back().begin) return absl::OkStatus();
     PS_ASSIGN_OR_RETURN(const bool leaves_out, LeavesOut(gradient_));
     if (leaves_out) PS_RETURN_IF_ERROR(SpoilEveryBucket());
   }
-  while (next_bucket_ < options_.buckets.size() &&
-         options_.buckets[next_bucket_].begin >= begin) {
+  while (next_bucket_ < context_.buckets.size() &&
+         context_.buckets[next_bucket_].begin >= begin) {
     const int bucket = static_cast<int>(next_bucket_++);
     PS_RETURN_IF_ERROR(thread_ == nullptr ? Send(bucket, loss)
                                           : SendLater(bucket, loss));
@@ -146,24 +123,24 @@ absl::Status GradientPipeline::Ready(double loss, int64_t begin) {
 }
 
 absl::Status GradientPipeline::PollAnswers() {
-  return options_.client->PollAnswers(
+  return context_.client->PollAnswers(
       [this](const SliceAnswer& answer) { return Answered(answer); });
 }
 
 absl::Status GradientPipeline::SendLater(std::optional<int> bucket,
                                          double loss) {
   if (!overlap_) {
-    PS_RETURN_IF_ERROR(options_.backend->StartOverlap());
+    PS_RETURN_IF_ERROR(context_.backend->StartOverlap());
     overlap_ = true;
   }
   int64_t mark = 0;
   if (bucket.has_value()) {
-    PS_ASSIGN_OR_RETURN(mark, options_.backend->Mark());
+    PS_ASSIGN_OR_RETURN(mark, context_.backend->Mark());
   }
   return thread_->Run([this, bucket, loss, mark]() -> absl::Status {
     const absl::Time start = SteadyClock()->Now();
     if (bucket.has_value()) {
-      PS_RETURN_IF_ERROR(options_.backend->CompressAfter(mark));
+      PS_RETURN_IF_ERROR(context_.backend->CompressAfter(mark));
       PS_RETURN_IF_ERROR(Send(*bucket, loss));
     }
     PS_RETURN_IF_ERROR(PollAnswers());
@@ -176,7 +153,7 @@ absl::Status GradientPipeline::EndOverlap() {
   if (!overlap_) return absl::OkStatus();
   absl::Status status = thread_->Await();
   overlap_ = false;
-  status.Update(options_.backend->EndOverlap());
+  status.Update(context_.backend->EndOverlap());
   return status;
 }
 
@@ -188,13 +165,12 @@ void GradientPipeline::Abandon() {
 absl::Status GradientPipeline::Send(int b, double loss) {
   num_ready_ = b + 1;
   loss_ = loss;
-  if (follows_ && asks_when_ready_) AskForPositions(b);
+  positions_.Ready(b);
   return SendWhatIsReady();
 }
 
 absl::Status GradientPipeline::SendWhatIsReady() {
-  while (num_pushed_ < num_ready_ &&
-         (!follows_ || arriving_[num_pushed_].num_missing == 0)) {
+  while (num_pushed_ < num_ready_ && positions_.Knows(num_pushed_)) {
     PS_RETURN_IF_ERROR(CompressAndPush(num_pushed_++));
   }
   return absl::OkStatus();
@@ -204,46 +180,26 @@ absl::Status GradientPipeline::CompressAndPush(int b) {
   PS_ASSIGN_OR_RETURN(const CompressedBucket compressed, Compress(b));
   account_.Compressed(compressed, row());
   AddCosts(compressed);
-  const std::vector<PayloadBuffer>& parts = compressed.encoded.parts;
-  residuals_->Sent(b, parts);
-  // A gradient that is not finite sends nothing, and at no positions.
-  if (!follows_ || compressed.encoded.stats.non_finite) return Push(b, parts);
-  std::vector<PayloadBuffer> values;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    values.push_back(positions_[b].led[i] ? parts[i]
-                                          : WithoutPositions(parts[i]));
-  }
-  return Push(b, values);
+  residuals_->Sent(b, compressed.encoded.parts);
+  return Push(b, positions_.ToPush(b, compressed.encoded));
 }
 
-absl::Status GradientPipeline::TakePositions(const SliceAnswer& answer) {
+absl::Status GradientPipeline::TakePositions(const PositionsAnswer& answer) {
   account_.PositionsArrived(answer);
-  const int bucket = answer.slice->bucket;
-  LeadersPositions& arriving = arriving_[bucket];
-  arriving.of_slices[answer.slice->index] = *answer.positions;
-  positions_[bucket].remarks[answer.slice->index] = *answer.remarks;
-  positions_[bucket].led[answer.slice->index] = answer.leads;
-  if (--arriving.num_missing > 0) return absl::OkStatus();
-  std::vector<uint32_t>& indices = positions_[bucket].indices;
-  indices.clear();
-  for (const Slice& slice : options_.shard_map->slices(bucket)) {
-    for (const uint32_t index : arriving.of_slices[slice.index]) {
-      indices.push_back(static_cast<uint32_t>(slice.begin + index));
-    }
-  }
+  positions_.Take(answer);
   return SendWhatIsReady();
 }
 
 absl::StatusOr<CompressedBucket> GradientPipeline::Compress(int b) {
-  const Bucket& bucket = options_.buckets[b];
+  const Bucket& bucket = context_.buckets[b];
   CompressedBucket compressed;
   compressed.bucket = b;
   compressed.num_elements = bucket.size();
   compressed.start = SteadyClock()->Now();
   // A gradient that is left out makes no step.
-  if (options_.own_weights != nullptr && left_out_in_a_row_ == 0) {
+  if (context_.own_weights != nullptr && left_out_in_a_row_ == 0) {
     PS_RETURN_IF_ERROR(
-        options_.own_weights->Step(bucket.begin, bucket.end, &gradient_));
+        context_.own_weights->Step(bucket.begin, bucket.end, &gradient_));
   }
   PS_ASSIGN_OR_RETURN(
       compressed.encoded,
@@ -252,7 +208,7 @@ absl::StatusOr<CompressedBucket> GradientPipeline::Compress(int b) {
   if (compressed.encoded.stats.non_finite) {
     // Left out already, unless the residual has grown beyond all bounds.
     if (left_out_in_a_row_ == 0) return NotFinite();
-  } else if (!options_.config->compressor().error_feedback()) {
+  } else if (!context_.config->compressor().error_feedback()) {
     PS_RETURN_IF_ERROR(residuals_->Clear(b));
   }
   compressed.end = SteadyClock()->Now();
@@ -267,25 +223,25 @@ absl::StatusOr<bool> GradientPipeline::LeavesOut(const Tensor& gradient) {
   PS_ASSIGN_OR_RETURN(const double norm, NormOf(gradient));
   if (!may_leave_out_ || std::isfinite(norm)) {
     left_out_in_a_row_ = 0;
-    if (options_.own_weights != nullptr) options_.own_weights->Clip(norm);
+    if (context_.own_weights != nullptr) context_.own_weights->Clip(norm);
     return false;
   }
   if (++left_out_in_a_row_ >= kMaxLeftOutInARow) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "the gradient of worker ", options_.worker_rank,
+        "the gradient of worker ", context_.worker_rank,
         " is not finite, nor are the ", kMaxLeftOutInARow - 1,
         " before it: training has diverged; lower ", Rule(), ".learning_rate"));
   }
-  LOG(WARNING) << "a gradient of worker " << options_.worker_rank
+  LOG(WARNING) << "a gradient of worker " << context_.worker_rank
                << " is not finite, and left out";
   return true;
 }
 
 absl::StatusOr<double> GradientPipeline::NormOf(const Tensor& gradient) const {
   double squares = 0;
-  for (const Bucket& bucket : options_.buckets) {
+  for (const Bucket& bucket : context_.buckets) {
     double of_bucket = 0;
-    PS_RETURN_IF_ERROR(options_.backend->sparse().SumSquares(
+    PS_RETURN_IF_ERROR(context_.backend->sparse().SumSquares(
         gradient.data() + bucket.begin, bucket.size(), &of_bucket));
     squares += of_bucket;
   }
@@ -295,9 +251,9 @@ absl::StatusOr<double> GradientPipeline::NormOf(const Tensor& gradient) const {
 absl::Status GradientPipeline::StepLocally(Tensor* gradient) {
   PS_ASSIGN_OR_RETURN(const bool leaves_out, LeavesOut(*gradient));
   if (leaves_out) return absl::OkStatus();
-  for (const Bucket& bucket : options_.buckets) {
+  for (const Bucket& bucket : context_.buckets) {
     PS_RETURN_IF_ERROR(
-        options_.own_weights->Step(bucket.begin, bucket.end, gradient));
+        context_.own_weights->Step(bucket.begin, bucket.end, gradient));
   }
   return residuals_->Add(*gradient);
 }
@@ -306,28 +262,28 @@ absl::Status GradientPipeline::StepLocally(Tensor* gradient) {
 // have.
 absl::Status GradientPipeline::SpoilEveryBucket() {
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  for (const Bucket& bucket : options_.buckets) {
+  for (const Bucket& bucket : context_.buckets) {
     if (bucket.size() == 0) continue;
     Tensor first = gradient_.Slice(bucket.begin, bucket.begin + 1);
-    PS_RETURN_IF_ERROR(options_.backend->CopyFromHost(&nan, &first));
+    PS_RETURN_IF_ERROR(context_.backend->CopyFromHost(&nan, &first));
   }
   return absl::OkStatus();
 }
 
 absl::string_view GradientPipeline::Rule() const {
-  return options_.config->has_worker_optimizer() ? "worker_optimizer"
+  return context_.config->has_worker_optimizer() ? "worker_optimizer"
                                                  : "optimizer";
 }
 
 absl::Status GradientPipeline::NotFinite() const {
   if (may_leave_out_) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "the residual of worker ", options_.worker_rank,
+        "the residual of worker ", context_.worker_rank,
         " is not finite in push ", push_, ": training has diverged; lower ",
         Rule(), ".learning_rate"));
   }
   return absl::FailedPreconditionError(absl::StrCat(
-      "the gradient of worker ", options_.worker_rank,
+      "the gradient of worker ", context_.worker_rank,
       " is not finite in push ", push_, "; lower ", Rule(),
       ".learning_rate, or set training.non_finite=SKIP to leave such "
       "iterations out"));
@@ -340,21 +296,21 @@ absl::Status GradientPipeline::Push(int b,
   push.bucket = b;
   push.loss = loss_;
   push.compress_next = choice_.Wanted(b);
-  const int64_t digest_every = options_.config->consistency().digest_every();
+  const int64_t digest_every = context_.config->consistency().digest_every();
   if (digest_every > 0 && push_ % digest_every == 0) {
     PS_ASSIGN_OR_RETURN(push.weights_digests, WeightsDigests(b));
   }
   const TraceSpan span(account_.trace(), row(),
                        absl::StrCat("push bucket ", b));
-  return options_.client->Push(push, parts);
+  return context_.client->Push(push, parts);
 }
 
 absl::StatusOr<std::vector<uint64_t>> GradientPipeline::WeightsDigests(int b) {
   std::vector<uint64_t> digests;
-  const int64_t begin = options_.buckets[b].begin;
-  for (const Slice& slice : options_.shard_map->slices(b)) {
+  const int64_t begin = context_.buckets[b].begin;
+  for (const Slice& slice : context_.shard_map->slices(b)) {
     staging_.resize(slice.size());
-    PS_RETURN_IF_ERROR(options_.backend->CopyToHost(
+    PS_RETURN_IF_ERROR(context_.backend->CopyToHost(
         weights_.Slice(begin + slice.begin, begin + slice.end),
         staging_.data()));
     digests.push_back(WeightsDigest(staging_.data(), slice.size()));
@@ -363,14 +319,13 @@ absl::StatusOr<std::vector<uint64_t>> GradientPipeline::WeightsDigests(int b) {
 }
 
 absl::Status GradientPipeline::Answered(const SliceAnswer& answer) {
-  if (answer.positions != nullptr) return TakePositions(answer);
   // Unless workers may drift apart, every answer has the next version.
   const bool next = answer.version == push_ + 1;
-  if (!next && !WorkersDrift(*options_.config)) {
+  if (!next && !WorkersDrift(*context_.config)) {
     return absl::InternalError(absl::StrCat("answer to push ", push_,
                                             " has version ", answer.version));
   }
-  if (MayLeaveOut(*options_.config)) {
+  if (MayLeaveOut(*context_.config)) {
     next_push_ = std::max(next_push_, answer.version);
   }
   if (answer.compress_next.has_value()) {
@@ -381,8 +336,8 @@ absl::Status GradientPipeline::Answered(const SliceAnswer& answer) {
   }
   const absl::Time start = SteadyClock()->Now();
   PS_RETURN_IF_ERROR(writer_.Write(
-      answer, options_.buckets[answer.slice->bucket].begin, &weights_));
-  if (options_.own_weights != nullptr) PS_RETURN_IF_ERROR(Follow(answer));
+      answer, context_.buckets[answer.slice->bucket].begin, &weights_));
+  if (context_.own_weights != nullptr) PS_RETURN_IF_ERROR(Follow(answer));
   const AppliedAnswer applied = {answer, start, SteadyClock()->Now()};
   account_.Applied(applied, row());
   AddCosts(applied);
@@ -391,18 +346,18 @@ absl::Status GradientPipeline::Answered(const SliceAnswer& answer) {
 
 absl::Status GradientPipeline::Follow(const SliceAnswer& answer) {
   const Slice& slice = *answer.slice;
-  const int64_t begin = options_.buckets[slice.bucket].begin + slice.begin;
+  const int64_t begin = context_.buckets[slice.bucket].begin + slice.begin;
   const Tensor x = weights_.Slice(begin, begin + slice.size());
   const Tensor e = residuals_->of(slice.bucket)->Slice(slice.begin, slice.end);
   // Where e changed, this worker has sent something, and unless that was left
   // out, an answer that covers all pushes has these elements.
   const std::vector<uint32_t>* const indices = writer_.changed();
   if (indices != nullptr && answer.covers_pushes && !answer.left_out &&
-      options_.own_weights->can_follow_at()) {
-    options_.own_weights->FollowAt(*indices, begin, x, e);
+      context_.own_weights->can_follow_at()) {
+    context_.own_weights->FollowAt(*indices, begin, x, e);
     return absl::OkStatus();
   }
-  return options_.own_weights->Follow(begin, x, e);
+  return context_.own_weights->Follow(begin, x, e);
 }
 
 absl::Status GradientPipeline::Save(StateWriter* writer) const {
@@ -423,9 +378,9 @@ absl::Status GradientPipeline::Load(StateReader* reader) {
 }
 
 absl::Status GradientPipeline::FollowServers(const Tensor& from_servers) {
-  for (size_t b = 0; b < options_.buckets.size(); ++b) {
-    const Bucket& bucket = options_.buckets[b];
-    PS_RETURN_IF_ERROR(options_.own_weights->Follow(
+  for (size_t b = 0; b < context_.buckets.size(); ++b) {
+    const Bucket& bucket = context_.buckets[b];
+    PS_RETURN_IF_ERROR(context_.own_weights->Follow(
         bucket.begin, from_servers.Slice(bucket.begin, bucket.end),
         *residuals_->of(static_cast<int>(b))));
   }
@@ -437,7 +392,7 @@ absl::StatusOr<ExchangeStats> GradientPipeline::Await() {
   const TraceSpan span(account_.trace(), TraceRecorder::Row::kTrainer, "await");
   PS_RETURN_IF_ERROR(EndOverlap());
   account_.BeginAwait(start);
-  PS_RETURN_IF_ERROR(options_.client->AwaitAnswers(
+  PS_RETURN_IF_ERROR(context_.client->AwaitAnswers(
       [this](const SliceAnswer& answer) { return Answered(answer); }));
   ExchangeStats stats = account_.End();
   stats.next_push = next_push_;
@@ -460,12 +415,12 @@ void GradientPipeline::AddCosts(const AppliedAnswer& applied) {
   if (!choice_.automatic()) return;
   const SliceAnswer& answer = applied.answer;
   const int b = answer.slice->bucket;
-  const auto slices = static_cast<double>(options_.shard_map->slices(b).size());
+  const auto slices = static_cast<double>(context_.shard_map->slices(b).size());
   BucketCosts costs;
   costs.codec = applied.seconds();
-  costs.server = answer.work.update.total();
+  costs.server = answer.timings.work();
   costs.link =
-      (absl::ToDoubleSeconds(answer.latency) - answer.work.held) / slices;
+      (absl::ToDoubleSeconds(answer.latency) - answer.timings.held) / slices;
   costs.bytes_down = answer.bytes_down;
   choice_.Add(b, costs);
 }

@@ -14,38 +14,25 @@
 #include "compressors/payload/payload_buffer.h"
 #include "compressors/state_io.h"
 #include "models/model.h"
-#include "proto/config.pb.h"
-#include "tensor/backend.h"
 #include "tensor/tensor.h"
 #include "transport/parameter_client.h"
-#include "transport/shard_map.h"
 #include "worker/answer_writer.h"
-#include "worker/bucket_plan.h"
 #include "worker/compression_choice.h"
 #include "worker/exchange_account.h"
 #include "worker/exchange_stats.h"
+#include "worker/position_exchange.h"
 #include "worker/residuals.h"
 #include "worker/task_thread.h"
 #include "worker/trace_recorder.h"
-#include "worker/worker_weights.h"
+#include "worker/worker_context.h"
 
 namespace ps {
 
 struct GradientPipelineOptions {
-  const JobConfig* config = nullptr;  // Not owned, like all pointers here.
-  int worker_rank = 0;
   std::vector<ParameterInfo> parameters;  // Those of the flat vector.
   // How often each weight of a parameter is used for one example (WeightUses in
   // models/described/weight_uses.h). Empty: once.
   std::vector<int64_t> uses;
-  std::vector<Bucket> buckets;  // Each ends where a parameter ends.
-  // Maps the buckets, and any buckets after them.
-  const ShardMap* shard_map = nullptr;
-  Backend* backend = nullptr;
-  ParameterClient* client = nullptr;
-  // In delta mode; else null. It makes steps of the gradients that Ready gets,
-  // and follows the weights that the servers send.
-  WorkerWeights* own_weights = nullptr;
   // Compress, send and apply on a separate thread while the calling thread
   // continues with earlier layers (tensor/backend.h). The results are the same.
   bool overlap = false;
@@ -56,7 +43,7 @@ struct GradientPipelineOptions {
 class GradientPipeline {
  public:
   static absl::StatusOr<std::unique_ptr<GradientPipeline>> Create(
-      const GradientPipelineOptions& options);
+      const WorkerContext& context, const GradientPipelineOptions& options);
 
   // Records all following iterations in `trace`, which is not owned; null ends
   // the recording. Only Begin, Ready and Await use `trace`. Must not be called
@@ -119,7 +106,7 @@ class GradientPipeline {
   absl::StatusOr<double> GradientNorm() { return NormOf(gradient_); }
 
  private:
-  explicit GradientPipeline(const GradientPipelineOptions& options);
+  explicit GradientPipeline(const WorkerContext& context);
 
   TraceRecorder::Row row() const {
     return overlap_ ? TraceRecorder::Row::kExchange
@@ -135,13 +122,12 @@ class GradientPipeline {
   // Waits until thread_ has done its work.
   absl::Status EndOverlap();
   absl::Status PollAnswers();
-  // The bucket's gradient is final. If another worker leads, the bucket waits
-  // for its positions; buckets are pushed in order in any case.
+  // The bucket's gradient is final. It waits for a leader's positions if this
+  // worker has none; buckets are pushed in order in any case.
   absl::Status Send(int bucket, double loss);
   absl::Status SendWhatIsReady();
   absl::Status CompressAndPush(int bucket);
-  void AskForPositions(int bucket);
-  absl::Status TakePositions(const SliceAnswer& answer);
+  absl::Status TakePositions(const PositionsAnswer& answer);
   absl::StatusOr<CompressedBucket> Compress(int bucket);
   // The norm over the elements of all buckets.
   absl::StatusOr<double> NormOf(const Tensor& gradient) const;
@@ -161,25 +147,13 @@ class GradientPipeline {
   void AddCosts(const CompressedBucket& compressed);
   void AddCosts(const AppliedAnswer& applied);
 
-  // What this worker knows of the leader's positions in one bucket.
-  struct LeadersPositions {
-    std::vector<std::vector<uint32_t>> of_slices;
-    size_t num_missing = 0;  // Slices.
-  };
-
-  const GradientPipelineOptions options_;
+  const WorkerContext context_;
   CompressionChoice choice_;
   AnswerWriter writer_;
+  PositionExchange positions_;
   std::vector<std::unique_ptr<Compressor>> compressors_;  // [bucket]
   std::unique_ptr<Residuals> residuals_;
   std::vector<float> staging_;  // Host copy of a slice's weights.
-  // [bucket]; empty if the workers do not share positions.
-  std::vector<SharedPositions> positions_;
-  std::vector<LeadersPositions> arriving_;
-  // Whether this worker asks for a bucket's positions only when it can use
-  // them: servers wait as long for a leader as for pushes, from the first call
-  // of another worker on.
-  bool asks_when_ready_ = false;
 
   ExchangeAccount account_;
   int64_t push_ = 0;
@@ -191,7 +165,6 @@ class GradientPipeline {
   Tensor gradient_;        // [num_parameters]
   Tensor weights_;         // [num_parameters]
   size_t next_bucket_ = 0;
-  bool follows_ = false;  // Another worker leads this iteration.
   // Buckets whose gradients are final, and those of them that were pushed.
   int num_ready_ = 0;
   int num_pushed_ = 0;

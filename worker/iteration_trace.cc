@@ -57,13 +57,11 @@ void IterationTrace::End(int64_t push, const ExchangeStats& stats) {
                    {"sent_elements", stats.sent_elements},
                    {"bytes_up", stats.bytes_up},
                    {"bytes_down", stats.bytes_down}});
-  const ExchangePhases& phases = stats.phases;
-  recorder_->Note({"communication_us", phases.communication * 1e6});
-  recorder_->Note({"await_us", phases.await * 1e6});
-  if (phases.communication > 0) {
-    recorder_->Note(
-        {"hidden_share",
-         std::clamp(1 - phases.await / phases.communication, 0.0, 1.0)});
+  const Timings& timings = stats.timings;
+  recorder_->Note({"communication_us", timings.communication * 1e6});
+  recorder_->Note({"await_us", timings.await * 1e6});
+  if (timings.communication > 0) {
+    recorder_->Note({"hidden_share", timings.HiddenShare()});
   }
 }
 

@@ -14,7 +14,7 @@
 #include "tensor/backend.h"
 #include "transport/shard_map.h"
 #include "worker/bucket_plan.h"
-#include "worker/first_weights.h"
+#include "worker/initial_weights.h"
 #include "worker/training_parts.h"
 
 namespace ps {
@@ -99,7 +99,7 @@ absl::StatusOr<CheckedJob> CheckTraining(const JobConfig& config,
   PS_RETURN_IF_ERROR(DealToServers(config, parts, &job));
   if (worker_rank == 0 && !config.model().initial_weights().empty()) {
     PS_RETURN_IF_ERROR(
-        MakeFirstWeights(config, parts.model.get(), parts.backend.get())
+        MakeInitialWeights(config, parts.model.get(), parts.backend.get())
             .status());
   }
   job.summary =

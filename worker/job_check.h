@@ -28,7 +28,7 @@ struct CheckedJob {
 // Reads the data, plans the model, deals it to the servers and reads
 // model.initial_weights, as Train does, and keeps nothing of it. `config` has
 // been validated. Errors: those of MakeTrainingParts, PlanShards and
-// MakeFirstWeights.
+// MakeInitialWeights.
 absl::StatusOr<CheckedJob> CheckTraining(const JobConfig& config,
                                          int worker_rank);
 

@@ -46,7 +46,8 @@ IterationRecord RecordOf(const MadePush& outcome, int64_t elements,
   record.mean_staleness = stats.mean_staleness;
   record.max_staleness = stats.max_staleness;
   record.seconds = outcome.seconds;
-  record.exchange = stats.phases;
+  record.timings = stats.timings;
+  record.timings.compute = outcome.seconds - record.timings.iteration();
   record.retries = stats.retries;
   record.totals = totals;
   return record;

@@ -93,25 +93,6 @@ int64_t SizeOfWholeLines(const std::string& path) {
   return static_cast<int64_t>(text->rfind('\n') + 1);
 }
 
-// In seconds. The first four, less `overlapped`, add up to the iteration.
-Json PhasesJson(const IterationRecord& record) {
-  const ExchangePhases& exchange = record.exchange;
-  Json json;
-  json["compute"] = record.compute_seconds();
-  json["compress"] = exchange.compress;
-  json["await"] = exchange.await;
-  json["apply"] = exchange.apply;
-  json["overlapped"] = exchange.overlapped;
-  json["communication"] = exchange.communication;
-  json["wire"] = exchange.wire;
-  json["held"] = exchange.server.held;
-  json["server_wait"] = exchange.server.wait;
-  json["server_sum"] = exchange.server.update.sum;
-  json["server_optimizer"] = exchange.server.update.optimizer;
-  json["server_encode"] = exchange.server.update.encode;
-  return json;
-}
-
 }  // namespace
 
 // A file that grows line by line; a reader that follows it sees whole lines.
@@ -242,7 +223,9 @@ void RunRecorder::Iteration(const IterationRecord& record) {
   }
   json["mean_staleness"] = record.mean_staleness;
   json["max_staleness"] = record.max_staleness;
-  json["phases"] = PhasesJson(record);
+  ForEachTiming(record.timings, [&json](const char* name, double seconds) {
+    json["phases"][name] = seconds;
+  });
   Json totals = ToJson(record.totals);
   totals.erase("iterations");
   json.update(totals);

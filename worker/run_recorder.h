@@ -17,9 +17,9 @@
 #include "models/model.h"
 #include "worker/best_weights.h"
 #include "worker/evaluation.h"
-#include "worker/exchange_phases.h"
 #include "worker/model_values.h"
 #include "worker/run_totals.h"
+#include "worker/timings.h"
 
 namespace ps {
 
@@ -66,18 +66,10 @@ struct IterationRecord {
   // of its gradient and its own update.
   double mean_staleness = 0;
   int64_t max_staleness = 0;
-  // Worker 0's time for the whole iteration, and for the exchange within it.
-  double seconds = 0;
-  ExchangePhases exchange;
+  double seconds = 0;  // Worker 0's; what it spent them for is in `timings`.
+  Timings timings;
   int64_t retries = 0;  // As in ExchangeStats; not written to files.
   RunTotals totals;
-
-  // The part of `seconds` that was computation. Computing, compressing,
-  // applying and waiting, less exchange.overlapped, add up to `seconds`.
-  double compute_seconds() const {
-    return seconds + exchange.overlapped - exchange.compress - exchange.apply -
-           exchange.await;
-  }
 };
 
 struct RunSummary {

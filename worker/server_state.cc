@@ -4,27 +4,31 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "common/consistency.h"
 #include "common/status_macros.h"
 #include "compressors/payload/payload.h"
 
 namespace ps {
 
-ServerState::ServerState(const ServerStateOptions& options)
-    : options_(options), writer_(options.backend) {}
+ServerState::ServerState(const WorkerContext& context, int64_t num_statistics)
+    : context_(context),
+      num_statistics_(num_statistics),
+      workers_drift_(WorkersDrift(*context.config)),
+      writer_(context.backend) {}
 
 absl::Status ServerState::WriteWeights(const SliceAnswer& answer,
                                        Tensor* weights) {
-  return writer_.Write(answer, options_.buckets[answer.slice->bucket].begin,
+  return writer_.Write(answer, context_.buckets[answer.slice->bucket].begin,
                        weights);
 }
 
 absl::Status ServerState::Pull(int64_t pushes, int64_t averagings,
                                Tensor* weights, Tensor* statistics) {
   std::string wrong;
-  PS_RETURN_IF_ERROR(options_.client->PullWeights(
+  PS_RETURN_IF_ERROR(context_.client->PullWeights(
       pushes, averagings, [&](const SliceAnswer& answer) {
         const int64_t needed = is_weights(answer) ? pushes : averagings;
-        if (answer.version != needed && !options_.workers_drift) {
+        if (answer.version != needed && !workers_drift_) {
           wrong = absl::StrCat("slice ", answer.slice->index, " of bucket ",
                                answer.slice->bucket, " has version ",
                                answer.version, ", and ", needed, " is needed");
@@ -33,13 +37,13 @@ absl::Status ServerState::Pull(int64_t pushes, int64_t averagings,
         return is_statistics(answer) ? writer_.Write(answer, 0, statistics)
                                      : absl::OkStatus();
       }));
-  return wrong.empty() ? absl::OkStatus() : options_.client->StartAgain(wrong);
+  return wrong.empty() ? absl::OkStatus() : context_.client->StartAgain(wrong);
 }
 
 absl::StatusOr<int64_t> ServerState::CatchUp(int64_t next_push,
                                              Tensor* weights) {
   int64_t newest = next_push;
-  PS_RETURN_IF_ERROR(options_.client->PullWeights(
+  PS_RETURN_IF_ERROR(context_.client->PullWeights(
       next_push, /*averagings=*/0,
       [&](const SliceAnswer& answer) -> absl::Status {
         if (!is_weights(answer)) return absl::OkStatus();
@@ -54,17 +58,17 @@ absl::Status ServerState::Average(int bucket, int64_t averaging,
                                   const AnswerHandler& write,
                                   AveragingStats* stats) {
   std::vector<PayloadBuffer> parts;
-  for (const Slice& slice : options_.shard_map->slices(bucket)) {
+  for (const Slice& slice : context_.shard_map->slices(bucket)) {
     parts.push_back(EncodeDense(
         {values.data() + slice.begin, static_cast<size_t>(slice.size())}));
   }
   BucketPush push;
   push.iteration = averaging;
   push.bucket = bucket;
-  PS_RETURN_IF_ERROR(options_.client->Push(push, parts));
-  return options_.client->AwaitAnswers(
+  PS_RETURN_IF_ERROR(context_.client->Push(push, parts));
+  return context_.client->AwaitAnswers(
       [&](const SliceAnswer& answer) -> absl::Status {
-        if (answer.version != averaging + 1 && !options_.workers_drift) {
+        if (answer.version != averaging + 1 && !workers_drift_) {
           return absl::InternalError(
               absl::StrCat("bucket ", bucket, " has version ", answer.version,
                            " after averaging ", averaging));
@@ -78,10 +82,10 @@ absl::Status ServerState::Average(int bucket, int64_t averaging,
 absl::StatusOr<AveragingStats> ServerState::AverageStatistics(
     int64_t averaging, Tensor* statistics) {
   AveragingStats stats;
-  if (options_.num_statistics == 0) return stats;
-  staging_.resize(options_.num_statistics);
+  if (num_statistics_ == 0) return stats;
+  staging_.resize(num_statistics_);
   PS_RETURN_IF_ERROR(
-      options_.backend->CopyToHost(*statistics, staging_.data()));
+      context_.backend->CopyToHost(*statistics, staging_.data()));
   PS_RETURN_IF_ERROR(Average(
       statistics_bucket(), averaging, staging_,
       [&](const SliceAnswer& answer) {
@@ -91,19 +95,19 @@ absl::StatusOr<AveragingStats> ServerState::AverageStatistics(
   return stats;
 }
 
-absl::StatusOr<bool> ServerState::AgreeToEnd(int64_t evaluation, bool wish,
+absl::StatusOr<bool> ServerState::AgreeToEnd(int64_t evaluation, bool vote,
                                              AveragingStats* stats) {
-  if (wishes_.size() == 0) {
-    PS_ASSIGN_OR_RETURN(wishes_, options_.backend->Allocate({1}));
+  if (votes_.size() == 0) {
+    PS_ASSIGN_OR_RETURN(votes_, context_.backend->Allocate({1}));
   }
   PS_RETURN_IF_ERROR(Average(
-      wishes_bucket(), evaluation, {wish ? 1.0F : 0.0F},
+      votes_bucket(), evaluation, {vote ? 1.0F : 0.0F},
       [&](const SliceAnswer& answer) {
-        return writer_.Write(answer, 0, &wishes_);
+        return writer_.Write(answer, 0, &votes_);
       },
       stats));
   float value = 0;
-  PS_RETURN_IF_ERROR(options_.backend->CopyToHost(wishes_, &value));
+  PS_RETURN_IF_ERROR(context_.backend->CopyToHost(votes_, &value));
   return value > 0;
 }
 

@@ -8,31 +8,19 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "tensor/backend.h"
 #include "tensor/tensor.h"
 #include "transport/parameter_client.h"
-#include "transport/shard_map.h"
 #include "worker/answer_writer.h"
-#include "worker/bucket_plan.h"
 #include "worker/exchange_stats.h"
+#include "worker/worker_context.h"
 
 namespace ps {
-
-struct ServerStateOptions {
-  std::vector<Bucket> buckets;
-  int64_t num_statistics = 0;  // The model's; usually few.
-  bool workers_drift = false;  // See common/consistency.h.
-  // Covers the buckets and, after them, those of AveragedBuckets. Not owned,
-  // like all pointers in this struct.
-  const ShardMap* shard_map = nullptr;
-  Backend* backend = nullptr;
-  ParameterClient* client = nullptr;
-};
 
 // Not thread-safe. Must not be used while pushes are under way.
 class ServerState {
  public:
-  explicit ServerState(const ServerStateOptions& options);
+  // num_statistics: the model's; usually few.
+  ServerState(const WorkerContext& context, int64_t num_statistics);
 
   // Fetches the servers' weights and statistics after this many pushes and
   // averagings. Where workers drift apart, waits until all that are left have
@@ -54,10 +42,10 @@ class ServerState {
   absl::StatusOr<AveragingStats> AverageStatistics(int64_t averaging,
                                                    Tensor* statistics);
 
-  // Whether a worker wants to end: each calls this with its own wish after the
+  // Whether a worker wants to end: each calls this with its own vote after the
   // same evaluation, which `evaluation` counts from 0, and all get the same
   // answer. Only with training.early_stopping. Adds the bytes to *stats.
-  absl::StatusOr<bool> AgreeToEnd(int64_t evaluation, bool wish,
+  absl::StatusOr<bool> AgreeToEnd(int64_t evaluation, bool vote,
                                   AveragingStats* stats);
 
  private:
@@ -66,26 +54,27 @@ class ServerState {
   absl::Status Average(int bucket, int64_t averaging,
                        const std::vector<float>& values,
                        const AnswerHandler& write, AveragingStats* stats);
-  // The last one, with the wishes to end; it is not one of weights.
-  int wishes_bucket() const { return options_.shard_map->num_buckets() - 1; }
+  // The last one, with the votes to end; it is not one of weights.
+  int votes_bucket() const { return context_.shard_map->num_buckets() - 1; }
   // The first that is averaged, if there are statistics.
   int statistics_bucket() const {
-    return static_cast<int>(options_.buckets.size());
+    return static_cast<int>(context_.buckets.size());
   }
   bool is_weights(const SliceAnswer& answer) const {
     return answer.slice->bucket < statistics_bucket();
   }
   bool is_statistics(const SliceAnswer& answer) const {
-    return options_.num_statistics > 0 &&
-           answer.slice->bucket == statistics_bucket();
+    return num_statistics_ > 0 && answer.slice->bucket == statistics_bucket();
   }
   // For answers about a bucket of weights.
   absl::Status WriteWeights(const SliceAnswer& answer, Tensor* weights);
 
-  const ServerStateOptions options_;
+  const WorkerContext context_;
+  const int64_t num_statistics_;
+  const bool workers_drift_;  // See common/consistency.h.
   AnswerWriter writer_;
   std::vector<float> staging_;  // Host copy of the statistics.
-  Tensor wishes_;               // [1]: the mean of all wishes to end.
+  Tensor votes_;                // [1]: the mean of all votes to end.
 };
 
 }  // namespace ps

@@ -22,8 +22,8 @@
 #include "worker/batch_feed.h"
 #include "worker/bucket_plan.h"
 #include "worker/early_stopping.h"
-#include "worker/first_weights.h"
 #include "worker/gradient_pipeline.h"
+#include "worker/initial_weights.h"
 #include "worker/iteration_trace.h"
 #include "worker/join_cluster.h"
 #include "worker/server_state.h"
@@ -31,6 +31,7 @@
 #include "worker/training_observer.h"
 #include "worker/training_parts.h"
 #include "worker/training_records.h"
+#include "worker/worker_context.h"
 #include "worker/worker_snapshots.h"
 #include "worker/worker_weights.h"
 
@@ -55,7 +56,7 @@ class Trainer {
   absl::Status ShareCores();
   // Takes part in a job that is under way.
   absl::Status Join(int64_t joins_at);
-  absl::Status GiveFirstWeights(const std::vector<Bucket>& buckets);
+  absl::Status GiveInitialWeights(const std::vector<Bucket>& buckets);
   absl::Status StartRecords();
   absl::Status PrepareTrace();
   absl::Status RunIterations();
@@ -119,7 +120,7 @@ absl::Status Trainer::AllocateVectors() {
   const int64_t n = model_->num_parameters();
   PS_ASSIGN_OR_RETURN(from_servers_, backend_->Allocate({n}));
   PS_ASSIGN_OR_RETURN(gradient_, backend_->Allocate({n}));
-  if (const auto first = std::move(parts_.first_weights); !first.empty()) {
+  if (const auto first = std::move(parts_.initial_weights); !first.empty()) {
     PS_RETURN_IF_ERROR(backend_->CopyFromHost(first.data(), &from_servers_));
   }
   if (!config().has_worker_optimizer()) return absl::OkStatus();
@@ -180,56 +181,47 @@ absl::Status Trainer::StartExchange() {
   if (options_.joined != nullptr) options_.joined();
   PS_RETURN_IF_ERROR(ShareCores());
 
+  WorkerContext context;
+  context.config = &options_.config;
+  context.worker_rank = options_.worker_rank;
+  context.buckets = join.buckets;
+  context.shard_map = link_.shard_map.get();
+  context.backend = backend_;
+  context.client = link_.client.get();
+  context.own_weights = own_.get();
+
   GradientPipelineOptions pipeline;
-  pipeline.config = &options_.config;
-  pipeline.worker_rank = options_.worker_rank;
   pipeline.parameters = join.parameters;
   PS_ASSIGN_OR_RETURN(pipeline.uses,
                       WeightUses(*model_, parts_.data.train->example_shape()));
-  pipeline.buckets = join.buckets;
-  std::vector<int64_t> begins;
-  for (const Bucket& bucket : join.buckets) begins.push_back(bucket.begin);
-  model_->ReportGradientFrom(begins);
-  pipeline.shard_map = link_.shard_map.get();
-  pipeline.backend = backend_;
-  pipeline.client = link_.client.get();
-  pipeline.own_weights = own_.get();
   pipeline.overlap =
       options_.overlap_compression.value_or(backend_->overlaps_compression());
-  PS_ASSIGN_OR_RETURN(pipeline_, GradientPipeline::Create(pipeline));
+  PS_ASSIGN_OR_RETURN(pipeline_, GradientPipeline::Create(context, pipeline));
+  std::vector<int64_t> begins;
+  for (const Bucket& bucket : context.buckets) begins.push_back(bucket.begin);
+  model_->ReportGradientFrom(begins);
 
-  ServerStateOptions servers;
-  servers.buckets = join.buckets;
-  servers.num_statistics = num_statistics;
-  servers.workers_drift = WorkersDrift(config());
-  servers.shard_map = pipeline.shard_map;
-  servers.backend = backend_;
-  servers.client = pipeline.client;
-  servers_ = std::make_unique<ServerState>(servers);
+  servers_ = std::make_unique<ServerState>(context, num_statistics);
 
   WorkerSnapshotsOptions snapshots;
-  snapshots.config = &options_.config;
-  snapshots.worker_rank = options_.worker_rank;
-  snapshots.backend = backend_;
   snapshots.model = model_;
-  snapshots.client = pipeline.client;
   snapshots.pipeline = pipeline_.get();
-  snapshots.own_weights = own_.get();
   snapshots.totals = totals_.get();
   snapshots.from_servers = &from_servers_;
   snapshots.set = parts_.set;
   snapshots.data = MeaningOfNumbers(parts_.data.description.text());
-  snapshots_ = std::make_unique<WorkerSnapshots>(snapshots, std::move(files));
+  snapshots_ =
+      std::make_unique<WorkerSnapshots>(context, snapshots, std::move(files));
   if (const auto joins_at = link_.client->JoinsAt()) return Join(*joins_at);
   PS_ASSIGN_OR_RETURN(const int64_t found, snapshots_->Find());
 
   // Only rank 0 sets the weights; all workers, rank 0 included, start with
   // those of the servers.
   if (options_.worker_rank == 0 && found == 0) {
-    PS_RETURN_IF_ERROR(GiveFirstWeights(join.buckets));
+    PS_RETURN_IF_ERROR(GiveInitialWeights(join.buckets));
   }
   // Workers that drift apart have made more pushes, or been left out of some.
-  const int64_t pushes = servers.workers_drift ? 0 : found;
+  const int64_t pushes = WorkersDrift(config()) ? 0 : found;
   PS_RETURN_IF_ERROR(
       servers_->Pull(pushes, parts_.plan->pushes.NumEvaluations(pushes),
                      &from_servers_, &model_->statistics_values()));
@@ -272,9 +264,9 @@ absl::Status Trainer::Join(int64_t joins_at) {
   return absl::OkStatus();
 }
 
-absl::Status Trainer::GiveFirstWeights(const std::vector<Bucket>& buckets) {
-  PS_ASSIGN_OR_RETURN(const FirstWeights first,
-                      MakeFirstWeights(config(), model_, backend_));
+absl::Status Trainer::GiveInitialWeights(const std::vector<Bucket>& buckets) {
+  PS_ASSIGN_OR_RETURN(const InitialWeights first,
+                      MakeInitialWeights(config(), model_, backend_));
   std::vector<const float*> bucket_values;
   for (const Bucket& bucket : buckets) {
     bucket_values.push_back(first.weights.data() + bucket.begin);
@@ -282,8 +274,8 @@ absl::Status Trainer::GiveFirstWeights(const std::vector<Bucket>& buckets) {
   if (!first.statistics.empty()) {
     bucket_values.push_back(first.statistics.data());
   }
-  const float no_wish = 0;
-  if (StopsEarly()) bucket_values.push_back(&no_wish);
+  const float no_vote = 0;
+  if (StopsEarly()) bucket_values.push_back(&no_vote);
   return link_.client->InitializeWeights(bucket_values);
 }
 

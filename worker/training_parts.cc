@@ -11,7 +11,7 @@
 #include "common/status_macros.h"
 #include "glog/logging.h"
 #include "tensor/tensor.h"
-#include "worker/first_weights.h"
+#include "worker/initial_weights.h"
 #include "worker/job_model.h"
 #include "worker/job_notes.h"
 #include "worker/layer_parallel/train_in_stages.h"
@@ -53,15 +53,15 @@ absl::Status CheckSequences(const TrainingParts& parts) {
 absl::Status TakeFrozenWeights(const JobConfig& config, TrainingParts* parts) {
   if (!absl::c_linear_search(parts->rates, 0)) return absl::OkStatus();
   PS_ASSIGN_OR_RETURN(
-      FirstWeights first,
-      MakeFirstWeights(config, parts->model.get(), parts->backend.get()));
-  parts->first_weights = std::move(first.weights);
+      InitialWeights first,
+      MakeInitialWeights(config, parts->model.get(), parts->backend.get()));
+  parts->initial_weights = std::move(first.weights);
   std::string frozen;
   const std::vector<ParameterInfo>& parameters = parts->model->parameters();
   for (size_t p = 0; p < parameters.size(); ++p) {
     if (parts->rates[p] != 0) continue;
     const float* const values =
-        parts->first_weights.data() + parameters[p].offset;
+        parts->initial_weights.data() + parameters[p].offset;
     frozen.append(reinterpret_cast<const char*>(values),
                   NumElements(parameters[p].shape) * sizeof(float));
   }

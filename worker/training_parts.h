@@ -37,7 +37,7 @@ struct TrainingParts {
   std::vector<Bucket> buckets;
   // With frozen tensors: all initial weights, because no server has those of
   // the frozen ones. Otherwise empty.
-  std::vector<float> first_weights;
+  std::vector<float> initial_weights;
 };
 
 // How many parameters the model has and, if some are frozen, how many are

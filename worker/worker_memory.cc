@@ -13,6 +13,7 @@
 #include "worker/evaluator.h"
 #include "worker/gradient_pipeline.h"
 #include "worker/job_model.h"
+#include "worker/worker_context.h"
 #include "worker/worker_weights.h"
 
 namespace ps {
@@ -45,20 +46,21 @@ int64_t MessageBytes(const JobConfig& config, int64_t num_parameters) {
 absl::Status MakePipeline(const JobConfig& config, int worker_rank,
                           const TrainingParts& parts, Model* model,
                           Backend* backend) {
-  GradientPipelineOptions options;
-  options.config = &config;
-  options.worker_rank = worker_rank;
-  options.parameters = model->parameters();
-  PS_ASSIGN_OR_RETURN(options.uses,
-                      WeightUses(*model, parts.data.train->example_shape()));
-  options.buckets = parts.buckets;
   const std::vector<int64_t> averaged =
       AveragedBuckets(config.training(), model->statistics_values().size());
   PS_ASSIGN_OR_RETURN(const ShardMap map,
-                      PlanShards(config.cluster(), options.buckets, averaged));
-  options.shard_map = &map;
-  options.backend = backend;
-  return GradientPipeline::Create(options).status();
+                      PlanShards(config.cluster(), parts.buckets, averaged));
+  WorkerContext context;
+  context.config = &config;
+  context.worker_rank = worker_rank;
+  context.buckets = parts.buckets;
+  context.shard_map = &map;
+  context.backend = backend;
+  GradientPipelineOptions options;
+  options.parameters = model->parameters();
+  PS_ASSIGN_OR_RETURN(options.uses,
+                      WeightUses(*model, parts.data.train->example_shape()));
+  return GradientPipeline::Create(context, options).status();
 }
 
 }  // namespace

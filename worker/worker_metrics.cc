@@ -205,12 +205,12 @@ void WorkerMetrics::Begins(const RunHeader& header) {
 }
 
 void WorkerMetrics::Iteration(const IterationRecord& record) {
-  const ExchangePhases& exchange = record.exchange;
+  const Timings& timings = record.timings;
   iteration_->Observe(record.seconds);
-  compute_->Observe(record.compute_seconds());
-  compress_->Observe(exchange.compress);
-  await_->Observe(exchange.await);
-  apply_->Observe(exchange.apply);
+  compute_->Observe(timings.compute);
+  compress_->Observe(timings.compress);
+  await_->Observe(timings.await);
+  apply_->Observe(timings.apply);
   staleness_->Observe(static_cast<double>(record.max_staleness));
   retries_->Increment(static_cast<double>(record.retries));
   if (!record.fallback.empty()) {

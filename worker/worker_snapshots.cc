@@ -45,23 +45,25 @@ absl::StatusOr<std::unique_ptr<ProcessSnapshots>> WorkerSnapshots::OpenFiles(
   return ProcessSnapshots::Open(kept);
 }
 
-WorkerSnapshots::WorkerSnapshots(const WorkerSnapshotsOptions& options,
+WorkerSnapshots::WorkerSnapshots(const WorkerContext& context,
+                                 const WorkerSnapshotsOptions& options,
                                  std::unique_ptr<ProcessSnapshots> files)
-    : options_(options),
-      drift_(WorkersDrift(*options.config)),
+    : context_(context),
+      options_(options),
+      drift_(WorkersDrift(*context.config)),
       files_(std::move(files)) {}
 
 absl::StatusOr<int64_t> WorkerSnapshots::Find() {
   if (files_ == nullptr) return 0;
   PS_ASSIGN_OR_RETURN(
       const CommonSnapshots common,
-      options_.client->FindSnapshots(files_->numbers(), files_->damaged()));
+      context_.client->FindSnapshots(files_->numbers(), files_->damaged()));
   if (common.holdings.empty()) {
     PS_RETURN_IF_ERROR(files_->SaveBeginning());
     return 0;
   }
   if (common.numbers.empty() && common.alone) {
-    return options_.client->StartAgain(absl::StrCat(
+    return context_.client->StartAgain(absl::StrCat(
         "it was started again and has no snapshot from which servers can "
         "repeat their answers (",
         absl::StrJoin(common.holdings, "; "), ")"));
@@ -77,8 +79,8 @@ absl::StatusOr<int64_t> WorkerSnapshots::Find() {
   }
   found_ = common.numbers.back();
   alone_ = common.alone;
-  if (options_.worker_rank == 0 || common.alone) {
-    PS_RETURN_IF_ERROR(options_.client->Restore(*found_, common.alone));
+  if (context_.worker_rank == 0 || common.alone) {
+    PS_RETURN_IF_ERROR(context_.client->Restore(*found_, common.alone));
   }
   if (*found_ > 0) return *found_;
   // Some process was killed before it had written its first.
@@ -91,11 +93,11 @@ absl::StatusOr<int64_t> WorkerSnapshots::Find() {
 }
 
 absl::StatusOr<ResumePoint> WorkerSnapshots::Replace() {
-  LOG(WARNING) << "worker " << options_.worker_rank << " has no snapshot in "
+  LOG(WARNING) << "worker " << context_.worker_rank << " has no snapshot in "
                << files_->folder() << ", and goes on after push " << *found_
                << " with the servers' weights. What it had kept to send later "
                   "is lost (checkpoint.replace_lost_workers)";
-  if (options_.own_weights != nullptr) {
+  if (context_.own_weights != nullptr) {
     PS_RETURN_IF_ERROR(
         options_.pipeline->FollowServers(*options_.from_servers));
   }
@@ -116,11 +118,11 @@ absl::StatusOr<ResumePoint> WorkerSnapshots::Join(int64_t push) {
     point = *loaded;
     PS_RETURN_IF_ERROR(options_.pipeline->residuals()->Clear());
   }
-  if (options_.own_weights != nullptr) {
+  if (context_.own_weights != nullptr) {
     PS_RETURN_IF_ERROR(
         options_.pipeline->FollowServers(*options_.from_servers));
   }
-  LOG(WARNING) << "worker " << options_.worker_rank
+  LOG(WARNING) << "worker " << context_.worker_rank
                << " joins a job that is under way, after push " << push
                << (where.empty() ? "" : ", with the state of ") << where
                << "; what an earlier process of it had kept to send is lost";
@@ -136,7 +138,7 @@ absl::StatusOr<ResumePoint> WorkerSnapshots::Load() {
       absl::StrCat(files_->folder(), "/snapshot-", *found_);
   const absl::StatusOr<ResumePoint> point = LoadParts(parts);
   PS_RETURN_IF_ERROR(Annotate(point.status(), where));
-  LOG(INFO) << "worker " << options_.worker_rank << " goes on after push "
+  LOG(INFO) << "worker " << context_.worker_rank << " goes on after push "
             << point->push << " from " << where;
   return point;
 }
@@ -145,7 +147,7 @@ absl::StatusOr<int64_t> WorkerSnapshots::WeightsDigestNow() const {
   // Workers that drift pull newer weights than they had.
   if (drift_) return 0;
   PS_ASSIGN_OR_RETURN(const std::vector<float> weights,
-                      ToHost(options_.backend, *options_.from_servers));
+                      ToHost(context_.backend, *options_.from_servers));
   return static_cast<int64_t>(
       WeightsDigest(weights.data(), static_cast<int64_t>(weights.size())));
 }
@@ -161,7 +163,7 @@ absl::StatusOr<SnapshotParts> WorkerSnapshots::Parts(
   PS_ASSIGN_OR_RETURN(parts[kStatePart], State());
   PS_ASSIGN_OR_RETURN(parts[kResidualsPart],
                       options_.pipeline->residuals()->Save());
-  if (options_.worker_rank == 0) {
+  if (context_.worker_rank == 0) {
     PS_ASSIGN_OR_RETURN(parts[kWeightsPart], NamedWeights());
   }
   return parts;
@@ -180,13 +182,13 @@ absl::StatusOr<ResumePoint> WorkerSnapshots::LoadParts(
   if (digest != progress.weights_digest) {
     constexpr char kOthers[] =
         "the servers' weights are not those that this worker had";
-    return alone_ ? options_.client->StartAgain(kOthers)
+    return alone_ ? context_.client->StartAgain(kOthers)
                   : absl::DataLossError(kOthers);
   }
   PS_RETURN_IF_ERROR(LoadState(parts.at(kStatePart)));
   PS_RETURN_IF_ERROR(
       options_.pipeline->residuals()->Load(parts.at(kResidualsPart)));
-  if (options_.own_weights != nullptr && (drift_ || progress.other_residuals)) {
+  if (context_.own_weights != nullptr && (drift_ || progress.other_residuals)) {
     PS_RETURN_IF_ERROR(
         options_.pipeline->FollowServers(*options_.from_servers));
   }
@@ -199,11 +201,11 @@ absl::StatusOr<std::string> WorkerSnapshots::State() const {
   writer.PutBytes(model);
   PS_ASSIGN_OR_RETURN(
       const std::vector<float> statistics,
-      ToHost(options_.backend, options_.model->statistics_values()));
+      ToHost(context_.backend, options_.model->statistics_values()));
   writer.PutFloats(statistics);
-  if (options_.own_weights != nullptr) {
+  if (context_.own_weights != nullptr) {
     PS_ASSIGN_OR_RETURN(const std::string own,
-                        options_.own_weights->SaveState());
+                        context_.own_weights->SaveState());
     writer.PutBytes(own);
   }
   PS_RETURN_IF_ERROR(options_.pipeline->Save(&writer));
@@ -218,10 +220,10 @@ absl::Status WorkerSnapshots::LoadState(absl::string_view saved) {
   std::vector<float> values(statistics.size());
   PS_RETURN_IF_ERROR(reader.GetFloats(absl::MakeSpan(values)));
   PS_RETURN_IF_ERROR(
-      options_.backend->CopyFromHost(values.data(), &statistics));
-  if (options_.own_weights != nullptr) {
+      context_.backend->CopyFromHost(values.data(), &statistics));
+  if (context_.own_weights != nullptr) {
     PS_ASSIGN_OR_RETURN(const absl::string_view own, reader.GetBytes());
-    PS_RETURN_IF_ERROR(options_.own_weights->LoadState(own));
+    PS_RETURN_IF_ERROR(context_.own_weights->LoadState(own));
   }
   PS_RETURN_IF_ERROR(options_.pipeline->Load(&reader));
   return reader.Finish();
@@ -229,20 +231,20 @@ absl::Status WorkerSnapshots::LoadState(absl::string_view saved) {
 
 absl::StatusOr<std::string> WorkerSnapshots::NamedWeights() const {
   PS_ASSIGN_OR_RETURN(const std::vector<float> weights,
-                      ToHost(options_.backend, *options_.from_servers));
+                      ToHost(context_.backend, *options_.from_servers));
   PS_ASSIGN_OR_RETURN(
       const std::vector<float> statistics,
-      ToHost(options_.backend, options_.model->statistics_values()));
+      ToHost(context_.backend, options_.model->statistics_values()));
   return SafetensorsBytes(
       ViewsOf({{&options_.model->parameters(), weights.data()},
                {&options_.model->statistics(), statistics.data()}}),
-      MetadataOf(options_.config->model().name(), options_.data));
+      MetadataOf(context_.config->model().name(), options_.data));
 }
 
 absl::Status WorkerSnapshots::Save(int64_t number, const ResumePoint& point) {
   PS_ASSIGN_OR_RETURN(SnapshotParts parts, Parts(point));
   PS_ASSIGN_OR_RETURN(const std::set<int64_t> written_by_all,
-                      options_.client->SaveSnapshot(number, files_->written()));
+                      context_.client->SaveSnapshot(number, files_->written()));
   files_->Save(number, std::move(parts), written_by_all);
   return absl::OkStatus();
 }

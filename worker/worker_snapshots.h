@@ -12,27 +12,19 @@
 #include "models/model.h"
 #include "proto/config.pb.h"
 #include "storage/process_snapshots.h"
-#include "tensor/backend.h"
 #include "tensor/tensor.h"
-#include "transport/parameter_client.h"
 #include "worker/gradient_pipeline.h"
 #include "worker/run_totals.h"
 #include "worker/saved_worker.h"
 #include "worker/training_plan.h"
-#include "worker/worker_weights.h"
+#include "worker/worker_context.h"
 
 namespace ps {
 
 struct WorkerSnapshotsOptions {
-  // Not owned, like all pointers in this struct. All but own_weights are
-  // needed.
-  const JobConfig* config = nullptr;
-  int worker_rank = 0;
-  Backend* backend = nullptr;
+  // Not owned, and not null, like all pointers in this struct.
   Model* model = nullptr;
-  ParameterClient* client = nullptr;
   GradientPipeline* pipeline = nullptr;
-  WorkerWeights* own_weights = nullptr;  // In delta mode; else null.
   RunTotalsCounter* totals = nullptr;
   Tensor* from_servers = nullptr;  // The weights that servers sent.
   TrainingSet set;
@@ -51,7 +43,8 @@ class WorkerSnapshots {
       std::function<void(absl::Duration took, const absl::Status& result)>
           written);
 
-  WorkerSnapshots(const WorkerSnapshotsOptions& options,
+  WorkerSnapshots(const WorkerContext& context,
+                  const WorkerSnapshotsOptions& options,
                   std::unique_ptr<ProcessSnapshots> files);
 
   // Finds the latest snapshot that all processes of the job have, and makes it
@@ -98,6 +91,7 @@ class WorkerSnapshots {
   absl::StatusOr<std::string> NamedWeights() const;
   absl::StatusOr<int64_t> WeightsDigestNow() const;
 
+  const WorkerContext context_;
   const WorkerSnapshotsOptions options_;
   const bool drift_;  // Workers may hold different weights.
   std::unique_ptr<ProcessSnapshots> files_;  // Null if nothing is kept.

@@ -26,7 +26,7 @@ inline int64_t CodeLength(int64_t length) { return PaddedLength(length) / 4; }
 int64_t NumEncoderParameters();  // 172,996.
 int64_t NumDecoderParameters();  // 43,682, with the layer that joins.
 
-// First weights, by `seed` and, for decoders, the worker.
+// Initial weights, by `seed` and, for decoders, the worker.
 std::vector<float> InitialEncoder(uint64_t seed);
 std::vector<float> InitialDecoder(uint64_t seed, int rank);
 

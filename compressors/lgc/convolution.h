@@ -34,7 +34,7 @@ struct ConvolutionShape {
   int64_t num_weights() const { return kernel() * in * out; }
   int64_t num_parameters() const { return num_weights() + out; }
   int64_t OutputLength(int64_t length) const;
-  // The bound of the uniform distribution of first weights: 1 / sqrt(fan).
+  // The bound of the uniform distribution of initial weights: 1 / sqrt(fan).
   double InitialBound() const;
 };
 

@@ -34,7 +34,7 @@ constexpr int64_t kBytesAWorkerOfASlice = 512;
 
 constexpr int64_t kBytesACall = 8192;
 // Of calls that are begun before server/limits/call_watch.h notices.
-constexpr int64_t kBytesOfHaste = 160 * kMebibyte;
+constexpr int64_t kBurstSlackBytes = 160 * kMebibyte;
 // Those to attend, to register, to ask how it stands.
 constexpr int kOtherCalls = 16;
 
@@ -164,7 +164,7 @@ absl::StatusOr<MemoryBound> MemoryBoundOf(const JobConfig& config,
   bound.answers = workers * AnswerCreditBytes(config, part);
   bound.calls =
       MaxConnections(config.cluster()) * kMaxCallsPerConnection * kBytesACall +
-      kBytesOfHaste;
+      kBurstSlackBytes;
   if (KeepsSnapshots(config)) bound.snapshot = saved;
   return bound;
 }

@@ -22,7 +22,7 @@ class SegmentReader {
 
  private:
   absl::Status Take(absl::string_view record, bool is_first);
-  absl::Status TakeFirst(const LoggedFirstWeights& first,
+  absl::Status TakeFirst(const LoggedInitialWeights& first,
                          absl::string_view weights);
   absl::Status TakeUpdate(const LoggedUpdate& logged,
                           absl::string_view payloads);
@@ -93,7 +93,7 @@ absl::Status SegmentReader::Take(absl::string_view record, bool is_first) {
   return absl::DataLossError("is of an unknown kind");
 }
 
-absl::Status SegmentReader::TakeFirst(const LoggedFirstWeights& first,
+absl::Status SegmentReader::TakeFirst(const LoggedInitialWeights& first,
                                       absl::string_view weights) {
   job_->slices[first.slice()].first = PayloadOf(weights);
   return absl::OkStatus();

@@ -181,8 +181,8 @@ absl::Status ServerLog::TryBegin(int64_t number, uint64_t epoch,
   return GoOnBehind(segment);
 }
 
-absl::Status ServerLog::AppendFirstWeights(const std::string& slice,
-                                           const PayloadPieces& weights) {
+absl::Status ServerLog::AppendInitialWeights(const std::string& slice,
+                                             const PayloadPieces& weights) {
   LogEntry entry;
   entry.mutable_first()->set_slice(slice);
   return Append(entry, ViewsOf(weights));

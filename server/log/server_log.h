@@ -103,8 +103,8 @@ class ServerLog final : public UpdateLog {
   absl::Status Begin(int64_t number, uint64_t epoch,
                      const RegisterRequest& layout);
 
-  absl::Status AppendFirstWeights(const std::string& slice,
-                                  const PayloadPieces& weights) override;
+  absl::Status AppendInitialWeights(const std::string& slice,
+                                    const PayloadPieces& weights) override;
   absl::Status AppendUpdate(const std::string& slice, int64_t version,
                             const UpdateRecord& update) override;
   absl::Status AppendNorms(const SquaresRound& round,

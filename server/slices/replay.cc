@@ -38,7 +38,7 @@ absl::StatusOr<std::unique_ptr<SliceState>> StateBefore(
                       ValidatePayload(first, options.num_elements));
   if (info.index_code != IndexCode::kDense ||
       info.value_code != ValueCode::kFp32) {
-    return absl::DataLossError("the first weights are not dense and fp32");
+    return absl::DataLossError("the initial weights are not dense and fp32");
   }
   return SliceState::Create(options, first);
 }

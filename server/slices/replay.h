@@ -17,9 +17,9 @@
 namespace ps {
 
 // The state to which a history leads from SliceState::Save's bytes or, if there
-// are none, from its first weights; it may begin before that. Errors: kDataLoss
-// for an update that is missing or does not fit; those of SliceState::Load and
-// Create.
+// are none, from its initial weights; it may begin before that. Errors:
+// kDataLoss for an update that is missing or does not fit; those of
+// SliceState::Load and Create.
 absl::StatusOr<std::unique_ptr<SliceState>> StateAfter(
     const SliceOptions& options, const std::string& saved,
     const SliceHistory& history);

@@ -148,7 +148,7 @@ absl::StatusOr<SliceWeights::Outcome> SliceState::Begin(
   PS_RETURN_IF_ERROR(CheckDigests(pushes));
   // The weights can be updated in place once no answer shares them.
   answer_.weights = DownlinkPayload();
-  phases_ = UpdatePhases();
+  timings_ = ServerTimings();
   GradientPayloads gradients;
   gradients.all_dense = true;
   for (const WorkerPush& push : pushes) {
@@ -179,7 +179,7 @@ absl::StatusOr<SliceWeights::Outcome> SliceState::Begin(
       gradients.payloads.push_back(&one);
     }
   }
-  return weights_->Begin(progress_.version, gradients, &phases_);
+  return weights_->Begin(progress_.version, gradients, &timings_);
 }
 
 absl::StatusOr<SliceWeights::Outcome> SliceState::Continue(
@@ -188,7 +188,7 @@ absl::StatusOr<SliceWeights::Outcome> SliceState::Continue(
   for (const TensorStretch& stretch : options_.stretches) {
     mine.push_back(totals.tensors[stretch.tensor]);
   }
-  return weights_->Continue(mine, totals.norm, &phases_);
+  return weights_->Continue(mine, totals.norm, &timings_);
 }
 
 void SliceState::Finish(const UpdateRecord& record, DownlinkPayload answer) {
@@ -204,7 +204,7 @@ void SliceState::Finish(const UpdateRecord& record, DownlinkPayload answer) {
     Worker& worker = workers_[push.rank];
     worker.loss = push.loss;
     worker.staleness = progress_.version - push.base_version;
-    worker.phases = phases_;
+    worker.timings = timings_;
   }
   ++progress_.version;
   under_way_ = false;
@@ -218,7 +218,7 @@ void SliceState::Finish(const UpdateRecord& record, DownlinkPayload answer) {
   next.compress_next = compress_next_;
   next.weights = std::move(answer);
   if (may_drop_) next.weights.covers_pushes = false;
-  next.phases = phases_;
+  next.timings = timings_;
   next.stop = record.stop;
   answer_ = std::move(next);
 }
@@ -255,10 +255,10 @@ absl::StatusOr<WeightAnswer> SliceState::Answer(int rank,
   answer.bytes_up = counts_.bytes_up - worker.answered.bytes_up;
   answer.staleness = worker.staleness;
   answer.compress_next = compress_next_;
-  answer.phases = worker.phases;
+  answer.timings = worker.timings;
   worker.answered = counts_;
   PS_ASSIGN_OR_RETURN(answer.weights,
-                      weights_->Since(base_version, &answer.phases));
+                      weights_->Since(base_version, &answer.timings));
   if (may_drop_) answer.weights.covers_pushes = false;
   return answer;
 }

@@ -22,7 +22,7 @@
 #include "server/slices/slice_options.h"
 #include "server/slices/slice_weights.h"
 #include "server/slices/worker_push.h"
-#include "transport/server_work.h"
+#include "transport/server_timings.h"
 
 namespace ps {
 
@@ -49,8 +49,12 @@ struct WeightAnswer {
   // When the work on the push's update began, not counting the time that its
   // answer waited afterwards. Set by whoever has a clock.
   absl::Time complete = absl::InfinitePast();
-  UpdatePhases phases;  // Measured; does not affect the weights.
+  ServerTimings timings;  // Measured; does not affect the weights.
 };
+
+// Called exactly once for every push or pull of a WeightSlice, from whichever
+// thread completes it. Must not wait for another call to the same slice.
+using PushDone = std::function<void(const absl::StatusOr<WeightAnswer>&)>;
 
 // What the updates so far have counted.
 struct SliceProgress {
@@ -89,7 +93,7 @@ class SliceState {
   std::string Save() const;
 
   const SliceProgress& progress() const { return progress_; }
-  // The digest of the first weights.
+  // The digest of the initial weights.
   uint64_t first_digest() const { return first_digest_; }
   uint64_t Digest() const { return weights_->Digest(); }
   // The parts of tensors that make up the slice; at least one.
@@ -133,7 +137,7 @@ class SliceState {
   struct Worker {
     std::optional<double> loss;  // Of its last push, unless it is gone.
     int64_t staleness = 0;       // Of its last push.
-    UpdatePhases phases;
+    ServerTimings timings;
     // The totals at the time of the last answer to this worker.
     Counts answered;
     // Its last push of statistics; empty before the first.
@@ -186,7 +190,7 @@ class SliceState {
   // State of the update under way.
   bool under_way_ = false;
   size_t num_totals_ = 0;  // Totals used.
-  UpdatePhases phases_;
+  ServerTimings timings_;
 };
 
 }  // namespace ps

@@ -34,7 +34,8 @@ void TakeMajority(float* votes, int64_t n) {
   for (int64_t i = 0; i < n; ++i) votes[i] = votes[i] < 0 ? -1.0f : 1.0f;
 }
 
-// Measures consecutive phases: AddTo adds the time since the previous call.
+// Measures consecutive parts of the work: AddTo adds the time since the
+// previous call.
 class PhaseClock {
  public:
   void AddTo(double* seconds) {
@@ -151,28 +152,28 @@ float* SliceWeights::WritableWeights() {
 }
 
 void SliceWeights::SumTouched(const GradientPayloads& gradients,
-                              UpdatePhases* phases) {
+                              ServerTimings* timings) {
   PhaseClock clock;
   TouchedSum* const sum = ThreadSum(options_.num_elements);
   for (const PayloadPieces* payload : gradients.payloads) sum->Add(*payload);
   sum->Take(&indices_, &gradient_);
   Average(gradient_.data(), static_cast<int64_t>(gradient_.size()));
-  clock.AddTo(&phases->sum);
+  clock.AddTo(&timings->sum);
 }
 
 void SliceWeights::SumAll(const GradientPayloads& gradients,
-                          UpdatePhases* phases) {
+                          ServerTimings* timings) {
   PhaseClock clock;
   gradient_.assign(options_.num_elements, 0.0f);
   for (const PayloadPieces* payload : gradients.payloads) {
     AddPayload(*payload, gradient_.data());
   }
   Average(gradient_.data(), options_.num_elements);
-  clock.AddTo(&phases->sum);
+  clock.AddTo(&timings->sum);
 }
 
 void SliceWeights::SumAndStep(const GradientPayloads& gradients,
-                              UpdatePhases* phases) {
+                              ServerTimings* timings) {
   PhaseClock clock;
   float* const weights = WritableWeights();
   std::vector<DensePayloadReader> readers;
@@ -188,13 +189,13 @@ void SliceWeights::SumAndStep(const GradientPayloads& gradients,
       reader.AddNext({sums.data(), static_cast<size_t>(n)});
     }
     Average(sums.data(), n);
-    clock.AddTo(&phases->sum);
+    clock.AddTo(&timings->sum);
     if (optimizer_ == nullptr) {
       std::copy_n(sums.begin(), n, weights + begin);
     } else {
       StepRange(begin, end, sums.data(), weights + begin);
     }
-    clock.AddTo(&phases->optimizer);
+    clock.AddTo(&timings->optimizer);
   }
 }
 
@@ -206,7 +207,7 @@ void SliceWeights::SwapWithThread() {
 }
 
 absl::StatusOr<SliceWeights::Outcome> SliceWeights::Begin(
-    int64_t update, const GradientPayloads& gradients, UpdatePhases* phases) {
+    int64_t update, const GradientPayloads& gradients, ServerTimings* timings) {
   info_ = UpdateInfo();
   info_.update = update;
   const int64_t pushes = UpdatesPerIteration(*options_.config);
@@ -223,31 +224,31 @@ absl::StatusOr<SliceWeights::Outcome> SliceWeights::Begin(
                   (lazy || optimizer_->skips_zeros());
   stage_ = Stage::kSummed;
   // Without a push there is no mean gradient, so no step is taken.
-  if (num_workers_ == 0 && num_stages() == 0) return Finish(&kNothing, phases);
+  if (num_workers_ == 0 && num_stages() == 0) return Finish(&kNothing, timings);
   if (!touched_only_ && gradients.all_dense && num_stages() == 0) {
-    SumAndStep(gradients, phases);
-    return Finish(nullptr, phases);
+    SumAndStep(gradients, timings);
+    return Finish(nullptr, timings);
   }
   // Without stages the gradient is needed only during this call, so slices
   // share its memory.
   if (num_stages() == 0) SwapWithThread();
   if (touched_only_) {
-    SumTouched(gradients, phases);
+    SumTouched(gradients, timings);
   } else {
-    SumAll(gradients, phases);
+    SumAll(gradients, timings);
   }
-  absl::StatusOr<Outcome> outcome = NextStage(phases);
+  absl::StatusOr<Outcome> outcome = NextStage(timings);
   if (num_stages() == 0) SwapWithThread();
   return outcome;
 }
 
 absl::StatusOr<SliceWeights::Outcome> SliceWeights::NextStage(
-    UpdatePhases* phases) {
+    ServerTimings* timings) {
   PhaseClock clock;
   if (stage_ < Stage::kNorm && num_stages() > 0) {
     stage_ = Stage::kNorm;
     Outcome outcome{GradientSquares(), {}};
-    clock.AddTo(&phases->sum);
+    clock.AddTo(&timings->sum);
     return outcome;
   }
   if (stage_ < Stage::kLayers && layer_wise()) {
@@ -255,18 +256,18 @@ absl::StatusOr<SliceWeights::Outcome> SliceWeights::NextStage(
     Outcome outcome{optimizer_->PartialSquares(info_, gradient_.data(),
                                                DenseValues(weights_).data()),
                     {}};
-    clock.AddTo(&phases->optimizer);
+    clock.AddTo(&timings->optimizer);
     return outcome;
   }
-  if (num_workers_ == 0) return Finish(&kNothing, phases);
+  if (num_workers_ == 0) return Finish(&kNothing, timings);
   Step();
-  clock.AddTo(&phases->optimizer);
-  return Finish(touched_only_ ? &indices_ : nullptr, phases);
+  clock.AddTo(&timings->optimizer);
+  return Finish(touched_only_ ? &indices_ : nullptr, timings);
 }
 
 absl::StatusOr<SliceWeights::Outcome> SliceWeights::Continue(
     const std::vector<Squares>& stretch_totals, double norm,
-    UpdatePhases* phases) {
+    ServerTimings* timings) {
   if (stage_ == Stage::kNorm) {
     // The norm can overflow although each value is finite. All servers have the
     // same norm and take the same decision.
@@ -276,7 +277,7 @@ absl::StatusOr<SliceWeights::Outcome> SliceWeights::Continue(
             "the norm of the workers' gradient is not finite: training has "
             "diverged; lower optimizer.learning_rate");
       }
-      return Finish(&kNothing, phases);
+      return Finish(&kNothing, timings);
     }
     if (clips()) {
       info_.gradient_scale =
@@ -286,7 +287,7 @@ absl::StatusOr<SliceWeights::Outcome> SliceWeights::Continue(
   } else {
     optimizer_->SetTotals(info_, stretch_totals);
   }
-  return NextStage(phases);
+  return NextStage(timings);
 }
 
 std::vector<Squares> SliceWeights::GradientSquares() const {
@@ -361,24 +362,24 @@ void SliceWeights::StepTouched(float* weights) {
 }
 
 absl::StatusOr<SliceWeights::Outcome> SliceWeights::Finish(
-    const std::vector<uint32_t>* changed, UpdatePhases* phases) {
+    const std::vector<uint32_t>* changed, ServerTimings* timings) {
   PhaseClock clock;
   Outcome outcome;
   if (log_.has_value()) log_->Add(changed);
   if (!each_push_) {
     PS_ASSIGN_OR_RETURN(outcome.answer, downlink_->Changes(weights_, changed));
   }
-  clock.AddTo(&phases->encode);
+  clock.AddTo(&timings->encode);
   return outcome;
 }
 
 absl::StatusOr<DownlinkPayload> SliceWeights::Since(int64_t version,
-                                                    UpdatePhases* phases) {
+                                                    ServerTimings* timings) {
   PhaseClock clock;
   const bool known = log_.has_value() && log_->Since(version, &since_);
   PS_ASSIGN_OR_RETURN(DownlinkPayload changes,
                       downlink_->Changes(weights_, known ? &since_ : nullptr));
-  clock.AddTo(&phases->encode);
+  clock.AddTo(&timings->encode);
   return changes;
 }
 

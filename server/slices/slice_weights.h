@@ -18,7 +18,7 @@
 #include "server/slices/change_log.h"
 #include "server/slices/downlink.h"
 #include "server/slices/slice_options.h"
-#include "transport/server_work.h"
+#include "transport/server_timings.h"
 
 namespace ps {
 
@@ -59,7 +59,8 @@ class SliceWeights {
 
   // Used if each push is an update: the answer to a worker whose weights have
   // received `version` updates.
-  absl::StatusOr<DownlinkPayload> Since(int64_t version, UpdatePhases* phases);
+  absl::StatusOr<DownlinkPayload> Since(int64_t version,
+                                        ServerTimings* timings);
 
   // The number of times that an update asks for totals.
   int num_stages() const { return layer_wise() ? 2 : clips() ? 1 : 0; }
@@ -78,14 +79,14 @@ class SliceWeights {
   // are not finite, if this is detected.
   absl::StatusOr<Outcome> Begin(int64_t update,
                                 const GradientPayloads& gradients,
-                                UpdatePhases* phases);
+                                ServerTimings* timings);
 
   // stretch_totals[i] are the squares of the whole tensor of stretch i. `norm`
   // is the Euclidean norm of the whole gradient, if squares of the gradient
   // were requested. If it is not finite, no weights change: depending on
   // training.non_finite the result is kDataLoss, or the update is skipped.
   absl::StatusOr<Outcome> Continue(const std::vector<Squares>& stretch_totals,
-                                   double norm, UpdatePhases* phases);
+                                   double norm, ServerTimings* timings);
 
  private:
   explicit SliceWeights(const SliceOptions& options);
@@ -105,15 +106,15 @@ class SliceWeights {
   // Memory for the new weights, which contains the old ones.
   float* WritableWeights();
 
-  void SumTouched(const GradientPayloads& gradients, UpdatePhases* phases);
-  void SumAll(const GradientPayloads& gradients, UpdatePhases* phases);
+  void SumTouched(const GradientPayloads& gradients, ServerTimings* timings);
+  void SumAll(const GradientPayloads& gradients, ServerTimings* timings);
   // Like SumAll and then Step, in pieces that stay in the cache.
-  void SumAndStep(const GradientPayloads& gradients, UpdatePhases* phases);
+  void SumAndStep(const GradientPayloads& gradients, ServerTimings* timings);
   std::vector<Squares> GradientSquares() const;
   // Swaps the gradient and its indices with memory that all slices of a thread
   // share.
   void SwapWithThread();
-  absl::StatusOr<Outcome> NextStage(UpdatePhases* phases);
+  absl::StatusOr<Outcome> NextStage(ServerTimings* timings);
   void Step();
   // Steps of elements [begin, end), each with the learning rate of its tensor;
   // gradient and weights are those of element `begin`.
@@ -126,7 +127,7 @@ class SliceWeights {
   void ForRates(int64_t begin, int64_t end, Visit visit) const;
   // `changed`: see Downlink::Changes.
   absl::StatusOr<Outcome> Finish(const std::vector<uint32_t>* changed,
-                                 UpdatePhases* phases);
+                                 ServerTimings* timings);
 
   // The progress of an update.
   enum class Stage { kSummed, kNorm, kLayers };

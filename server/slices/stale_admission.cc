@@ -88,7 +88,7 @@ class StaleAdmission final : public Admission {
   struct Worker {
     int64_t joined = 0;   // Iterations that others made before it came.
     int64_t taken = 0;    // Iterations that it has pushed, or that it missed.
-    bool pulled = false;  // It has asked for the first weights.
+    bool pulled = false;  // It has asked for the initial weights.
     bool gone = false;
   };
 

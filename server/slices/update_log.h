@@ -20,8 +20,8 @@ class UpdateLog {
  public:
   virtual ~UpdateLog() = default;
 
-  virtual absl::Status AppendFirstWeights(const std::string& slice,
-                                          const PayloadPieces& weights) = 0;
+  virtual absl::Status AppendInitialWeights(const std::string& slice,
+                                            const PayloadPieces& weights) = 0;
 
   // An update of the slice as it was with this many updates.
   virtual absl::Status AppendUpdate(const std::string& slice, int64_t version,

@@ -13,7 +13,6 @@
 namespace ps {
 namespace {
 
-constexpr char kRepeated[] = "superseded by a repeat of the same push";
 constexpr char kLost[] = "the worker was lost";
 constexpr char kPulledAgain[] = "superseded by a newer pull of this worker";
 
@@ -28,11 +27,10 @@ WeightSlice::WeightSlice(const SliceOptions& options, SquaresExchange* exchange,
       log_(log),
       drift_(WorkersDrift(*options.config)),
       workers_(options.config->cluster().num_workers()),
-      positions_(options),
-      may_appoint_(positions_.shared() && MayLeaveOut(*options.config)),
-      step_timeout_(
-          absl::Seconds(options.config->consistency().step_timeout_seconds())),
-      told_(workers_.size(), -1),
+      positions_(options,
+                 [this](WorkerPush push, PushDone done) {
+                   HandlePush(std::move(push), std::move(done));
+                 }),
       admission_(NewAdmission(options)) {}
 
 WeightSlice::~WeightSlice() {
@@ -43,16 +41,16 @@ WeightSlice::~WeightSlice() {
 
 void WeightSlice::Initialize(ReceivedPayload payload,
                              std::function<void(const absl::Status&)> done) {
-  mailbox_.Post(
+  executor_.Post(
       [this, payload = std::move(payload), done = std::move(done)]() mutable {
-        const absl::Status set = SetFirstWeights(payload.pieces);
+        const absl::Status set = SetInitialWeights(payload.pieces);
         // Who is told may push at once, and needs the credit.
         payload.owner = nullptr;
         done(set);
       });
 }
 
-absl::Status WeightSlice::SetFirstWeights(const PayloadPieces& payload) {
+absl::Status WeightSlice::SetInitialWeights(const PayloadPieces& payload) {
   PS_RETURN_IF_ERROR(failure_);
   if (state_ != nullptr) {
     if (DigestOf(payload, options_.num_elements) == state_->first_digest()) {
@@ -64,7 +62,7 @@ absl::Status WeightSlice::SetFirstWeights(const PayloadPieces& payload) {
   PS_ASSIGN_OR_RETURN(std::unique_ptr<SliceState> state,
                       SliceState::Create(options_, payload));
   if (log_ != nullptr) {
-    PS_RETURN_IF_ERROR(log_->AppendFirstWeights(options_.name, payload));
+    PS_RETURN_IF_ERROR(log_->AppendInitialWeights(options_.name, payload));
   }
   state_ = std::move(state);
   Begin();
@@ -79,7 +77,7 @@ void WeightSlice::Begin() {
 
 void WeightSlice::Save(
     std::function<void(const absl::StatusOr<std::string>&)> done) {
-  mailbox_.Post([this, done = std::move(done)] { done(SaveNow()); });
+  executor_.Post([this, done = std::move(done)] { done(SaveNow()); });
 }
 
 absl::StatusOr<std::string> WeightSlice::SaveNow() const {
@@ -93,8 +91,8 @@ absl::StatusOr<std::string> WeightSlice::SaveNow() const {
 void WeightSlice::Load(std::string saved,
                        std::shared_ptr<const SliceHistory> history,
                        std::function<void(const absl::Status&)> done) {
-  mailbox_.Post([this, saved = std::move(saved), history = std::move(history),
-                 done = std::move(done)] { done(LoadNow(saved, *history)); });
+  executor_.Post([this, saved = std::move(saved), history = std::move(history),
+                  done = std::move(done)] { done(LoadNow(saved, *history)); });
 }
 
 absl::Status WeightSlice::LoadNow(const std::string& saved,
@@ -104,14 +102,7 @@ absl::Status WeightSlice::LoadNow(const std::string& saved,
     return absl::FailedPreconditionError("this slice already has weights");
   }
   PS_ASSIGN_OR_RETURN(state_, StateAfter(options_, saved, history));
-  // A worker that was started again may ask for those of the last update.
-  if (positions_.shared() && !history.updates.empty()) {
-    const auto& [version, update] = *history.updates.rbegin();
-    PS_ASSIGN_OR_RETURN(
-        std::optional<PayloadBuffer> positions,
-        PositionsOfLeader(update.pushes, static_cast<int>(workers_.size())));
-    if (positions.has_value()) positions_.Keep(version, *positions);
-  }
+  PS_RETURN_IF_ERROR(positions_.KeepLastOf(history));
   // Of another number of workers.
   if (history.updates.empty()) LogNews();
   Begin();
@@ -121,9 +112,9 @@ absl::Status WeightSlice::LoadNow(const std::string& saved,
 void WeightSlice::Rewind(int rank, std::string saved,
                          std::shared_ptr<const SliceHistory> history,
                          std::function<void(const absl::Status&)> done) {
-  mailbox_.Post([this, rank, saved = std::move(saved),
-                 history = std::move(history),
-                 done = std::move(done)]() mutable {
+  executor_.Post([this, rank, saved = std::move(saved),
+                  history = std::move(history),
+                  done = std::move(done)]() mutable {
     done(RewindNow(rank, saved, std::move(history)));
   });
 }
@@ -149,7 +140,7 @@ void WeightSlice::ReleasePast(int rank) {
 }
 
 void WeightSlice::Pull(int rank, int64_t iterations, PushDone done) {
-  mailbox_.Post([this, rank, iterations, done = std::move(done)]() mutable {
+  executor_.Post([this, rank, iterations, done = std::move(done)]() mutable {
     HandlePull({rank, iterations, /*left_out=*/false, std::move(done)});
   });
 }
@@ -200,7 +191,7 @@ absl::Status WeightSlice::CheckReady(absl::StatusCode not_yet) const {
 }
 
 void WeightSlice::Push(WorkerPush push, PushDone done) {
-  mailbox_.Post(
+  executor_.Post(
       [this, push = std::move(push), done = std::move(done)]() mutable {
         HandlePush(std::move(push), std::move(done));
       });
@@ -211,21 +202,23 @@ void WeightSlice::HandlePush(WorkerPush push, PushDone done) {
   const int64_t base_version = push.base_version;
   const int64_t iteration = push.iteration;
   if (push.lacks_positions) {
-    if (UsesUnknownPositions(push)) {
+    const absl::Status ready =
+        CheckReady(absl::StatusCode::kFailedPrecondition);
+    if (ready.ok() && positions_.Forgot(push, *state_)) {
       LeaveOut(std::move(push), std::move(done));
       return;
     }
-    const absl::StatusOr<bool> complete = Complete(&push);
+    const absl::StatusOr<bool> complete =
+        ready.ok()
+            ? positions_.Complete(*state_, workers_[rank].past.get(), &push)
+            : absl::StatusOr<bool>(ready);
     if (!complete.ok()) {
       push.payload = ReceivedPayload();
       done(complete.status());
       return;
     }
     if (!*complete) {
-      WaitingValues& waiting = values_[rank];
-      waiting.push = std::move(push);
-      waiting.done.swap(done);
-      if (done != nullptr) done(absl::CancelledError(kRepeated));
+      positions_.Hold(std::move(push), std::move(done));
       return;
     }
   }
@@ -245,21 +238,20 @@ void WeightSlice::HandlePush(WorkerPush push, PushDone done) {
     workers_[rank].past.reset();
   }
   if (CodedByCompressor(push.payload.pieces)) {
-    const absl::Status coded =
-        Annotate(CheckCoded(&push),
-                 absl::StrCat("values of worker ", rank, " for ", options_.name,
-                              ", iteration ", iteration));
+    absl::Status coded = CheckReady(absl::StatusCode::kFailedPrecondition);
+    if (coded.ok()) {
+      coded = positions_.CheckCoded(*state_, workers_[rank].past.get(), &push);
+    }
     if (!coded.ok()) {
       push.payload = ReceivedPayload();
-      done(coded);
+      done(Annotate(
+          coded, absl::StrCat("values of worker ", rank, " for ", options_.name,
+                              ", iteration ", iteration)));
       return;
     }
   }
   absl::StatusOr<std::optional<PayloadBuffer>> positions =
-      std::optional<PayloadBuffer>();
-  if (positions_.IsLeader(rank, iteration)) {
-    positions = PositionsOf(push.payload.pieces);
-  }
+      positions_.SelectedBy(push);
   const absl::StatusOr<Admission::Arrival> arrival =
       positions.ok() ? Admit(std::move(push))
                      : absl::StatusOr<Admission::Arrival>(positions.status());
@@ -273,14 +265,13 @@ void WeightSlice::HandlePush(WorkerPush push, PushDone done) {
       Worker& worker = workers_[rank];
       worker.base_version = base_version;
       worker.done.swap(done);
-      if (done != nullptr) done(absl::CancelledError(kRepeated));
+      if (done != nullptr) done(absl::CancelledError(kRepeatedPush));
       if (*arrival == Admission::Arrival::kRepeat) {
         AnswerPushes();
       } else if (positions->has_value() &&
                  iteration == state_->progress().version) {
         // If this leader is ahead of the slice, another takes its place.
-        positions_.Keep(iteration, **positions);
-        ServeFollowers(iteration);
+        positions_.Keep(iteration, **std::move(positions), *state_);
       }
       break;
     }
@@ -292,7 +283,7 @@ void WeightSlice::HandlePush(WorkerPush push, PushDone done) {
       Replace(
           &late_,
           {rank, 0, *arrival == Admission::Arrival::kLeftOut, std::move(done)},
-          kRepeated);
+          kRepeatedPush);
       AnswerWithAll();
       break;
   }
@@ -321,7 +312,7 @@ void WeightSlice::LeaveOut(WorkerPush push, PushDone done) {
   }
   const int rank = push.rank;
   push.payload = ReceivedPayload();
-  Replace(&late_, {rank, 0, /*left_out=*/true, std::move(done)}, kRepeated);
+  Replace(&late_, {rank, 0, /*left_out=*/true, std::move(done)}, kRepeatedPush);
   AnswerWithAll();
   Advance();
 }
@@ -340,12 +331,12 @@ void WeightSlice::Replace(std::vector<Waiting>* calls, Waiting call,
 }
 
 void WeightSlice::WorkerGone(int rank) {
-  mailbox_.Post([this, rank] {
+  executor_.Post([this, rank] {
     {
       MutexLock lock(&mu_);
       admission_->WorkerGone(rank);
     }
-    TellAsker(rank, absl::CancelledError(kLost));
+    positions_.AnswerQuestion(rank, absl::CancelledError(kLost));
     if (state_ == nullptr || !failure_.ok()) return;
     state_->WorkerGone(rank);
     AnswerPushes();
@@ -360,18 +351,15 @@ int64_t WeightSlice::JoinsAt(int rank) const {
 }
 
 void WeightSlice::Join(int rank, int64_t pushes) {
-  mailbox_.Post([this, rank, pushes] {
+  executor_.Post([this, rank, pushes] {
     {
       MutexLock lock(&mu_);
       admission_->Join(rank, pushes);
     }
     // Of the process before it.
-    TellAsker(rank, absl::CancelledError(kLost));
+    positions_.AnswerAllOf(rank, absl::CancelledError(kLost));
     if (PushDone done = std::exchange(workers_[rank].done, nullptr)) {
       done(absl::CancelledError(kLost));
-    }
-    if (auto waiting = values_.extract(rank)) {
-      waiting.mapped().done(absl::CancelledError(kLost));
     }
     if (state_ == nullptr || !failure_.ok()) return;
     // Others may have waited for the process before it.
@@ -381,10 +369,32 @@ void WeightSlice::Join(int rank, int64_t pushes) {
   });
 }
 
+void WeightSlice::GetPositions(int rank, int64_t iteration,
+                               PositionsDone done) {
+  executor_.Post([this, rank, iteration, done = std::move(done)]() mutable {
+    const absl::Status ready = CheckReady(absl::StatusCode::kUnavailable);
+    if (!ready.ok()) {
+      done(ready);
+      return;
+    }
+    if (!positions_.Ask(rank, iteration, *state_, workers_[rank].past.get(),
+                        std::move(done))) {
+      return;
+    }
+    {
+      MutexLock lock(&mu_);
+      // It has been left out elsewhere, and will not push for earlier updates.
+      admission_->Pulls(rank, iteration);
+    }
+    Advance();
+  });
+}
+
 void WeightSlice::Advance() {
   while (failure_.ok() && state_ != nullptr && !record_.has_value()) {
     const absl::Time now = clock_->Now();
-    absl::Time deadline = AppointLeader(now);
+    absl::Time deadline = positions_.Appoint(
+        now, [this] { return AwaitedRanks(); }, *state_);
     std::optional<std::vector<WorkerPush>> pushes;
     {
       MutexLock lock(&mu_);
@@ -399,7 +409,7 @@ void WeightSlice::Advance() {
       if (deadline == absl::InfiniteFuture() || has_timer_) return;
       has_timer_ = true;
       timer_->At(deadline, [this] {
-        mailbox_.Post([this] {
+        executor_.Post([this] {
           // It may have been set for an update that is over, long before this
           // one's deadline.
           has_timer_ = false;
@@ -437,7 +447,7 @@ void WeightSlice::Step() {
                                 static_cast<int>(record_->totals.size())};
     exchange_->Add(round, options_.number, *std::move(squares),
                    [this](const absl::StatusOr<SquaresTotals>& totals) {
-                     mailbox_.Post([this, totals] { HandleTotals(totals); });
+                     executor_.Post([this, totals] { HandleTotals(totals); });
                    });
     return;
   }
@@ -543,7 +553,7 @@ void WeightSlice::AnswerWithAll() {
 }
 
 void WeightSlice::Fail(const absl::Status& failure) {
-  mailbox_.Post([this, failure] { FailNow(failure); });
+  executor_.Post([this, failure] { FailNow(failure); });
 }
 
 void WeightSlice::FailNow(const absl::Status& failure) {
@@ -554,12 +564,7 @@ void WeightSlice::FailNow(const absl::Status& failure) {
     if (worker.done != nullptr) calls.push_back(std::move(worker.done));
     worker.done = nullptr;
   }
-  for (auto& entry : values_) calls.push_back(std::move(entry.second.done));
-  values_.clear();
-  std::vector<PositionsDone> asked;
-  for (auto& entry : askers_) asked.push_back(std::move(entry.second.done));
-  askers_.clear();
-  for (const PositionsDone& call : asked) call(failure);
+  positions_.Fail(failure);
   for (std::vector<Waiting>* waiting : {&late_, &pulls_}) {
     for (Waiting& call : *waiting) calls.push_back(std::move(call.done));
     waiting->clear();

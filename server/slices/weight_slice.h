@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -20,9 +19,9 @@
 #include "compressors/payload/payload_buffer.h"
 #include "server/norms/squares_exchange.h"
 #include "server/slices/admission.h"
-#include "server/slices/leader_positions.h"
-#include "server/slices/mailbox.h"
+#include "server/slices/position_exchange.h"
 #include "server/slices/replay.h"
+#include "server/slices/serial_executor.h"
 #include "server/slices/slice_options.h"
 #include "server/slices/slice_state.h"
 #include "server/slices/update_log.h"
@@ -31,24 +30,17 @@
 
 namespace ps {
 
-// Called exactly once, as PushDone.
-using PositionsDone = std::function<void(const absl::StatusOr<PayloadBuffer>&)>;
-
-// Called exactly once for every push, from whichever thread completes it. Must
-// not wait for another call to the same slice.
-using PushDone = std::function<void(const absl::StatusOr<WeightAnswer>&)>;
-
 // Holds the callers, feeds an Admission with what arrives, applies the updates
 // that it chooses to a SliceState, and answers. All of this happens in a
-// mailbox: a call may find its work done by another thread, or do that of
+// executor: a call may find its work done by another thread, or do that of
 // others. Initialize, Pull, Push, GetPositions and WorkerGone may therefore
 // take as long as several updates, and gRPC's threads must not call them.
 // Thread-safe.
 class WeightSlice {
  public:
   // Allocates no memory in proportion to num_elements, which a peer chose; that
-  // happens with the first weights. `exchange` is used only if the update needs
-  // norms, `timer` only with consistency.step_timeout_seconds. Nothing is
+  // happens with the initial weights. `exchange` is used only if the update
+  // needs norms, `timer` only with consistency.step_timeout_seconds. Nothing is
   // written down without `log`. None of the pointers is owned; all must stay
   // valid while the slice is in use.
   explicit WeightSlice(const SliceOptions& options,
@@ -62,7 +54,7 @@ class WeightSlice {
   UpdateRule rule() const { return options_.rule; }
   int64_t num_elements() const { return options_.num_elements; }
 
-  // Sets the first weights: [num_elements], validated. A second call changes
+  // Sets the initial weights: [num_elements], validated. A second call changes
   // nothing, and succeeds if the weights are the same. Errors, through `done`:
   // kFailedPrecondition if they differ; those of making the optimizer. The
   // payload is released before `done` is called.
@@ -103,10 +95,11 @@ class WeightSlice {
   void GetPositions(int rank, int64_t iteration, PositionsDone done);
 
   // The state as SliceState::Save returns it. Errors, through `done`:
-  // kFailedPrecondition before the first weights, or if an update is under way.
+  // kFailedPrecondition before the initial weights, or if an update is under
+  // way.
   void Save(std::function<void(const absl::StatusOr<std::string>&)> done);
 
-  // Takes up a saved state or, without, the first weights of `history`, and
+  // Takes up a saved state or, without, the initial weights of `history`, and
   // repeats the updates that followed. `history` must not be null. Errors,
   // through `done`: kFailedPrecondition if the slice has weights already;
   // kDataLoss for updates that do not fit; those of SliceState::Load and
@@ -149,16 +142,6 @@ class WeightSlice {
     bool left_out = false;   // Of a push.
     PushDone done;
   };
-  // Calls that wait for the leader's push: one that pushes values without
-  // positions, and one that asks for the positions.
-  struct WaitingValues {
-    WorkerPush push;
-    PushDone done;
-  };
-  struct WaitingForPositions {
-    int64_t iteration = 0;
-    PositionsDone done;
-  };
   struct Worker {
     // The push that was kept and has not been answered; null if there is none.
     PushDone done;
@@ -170,8 +153,8 @@ class WeightSlice {
     std::unique_ptr<WorkerPast> past;
   };
 
-  // Events. Everything below runs in the mailbox.
-  absl::Status SetFirstWeights(const PayloadPieces& payload);
+  // Events. Everything below runs in the executor.
+  absl::Status SetInitialWeights(const PayloadPieces& payload);
   absl::StatusOr<std::string> SaveNow() const;
   absl::Status LoadNow(const std::string& saved, const SliceHistory& history);
   absl::Status RewindNow(int rank, const std::string& saved,
@@ -182,44 +165,20 @@ class WeightSlice {
   void Begin();
   void HandlePull(Waiting pull);
   void HandlePush(WorkerPush push, PushDone done);
-  void HandlePositions(int rank, int64_t iteration, PositionsDone done);
   void HandleTotals(const absl::StatusOr<SquaresTotals>& totals);
   void FailNow(const absl::Status& failure);
 
-  // OK if calls can be served now; `not_yet` before the first weights.
+  // OK if calls can be served now; `not_yet` before the initial weights.
   absl::Status CheckReady(absl::StatusCode not_yet) const;
   absl::StatusOr<Admission::Arrival> Admit(WorkerPush push);
-  // The positions of the leader of this iteration, for this worker; empty if
-  // they are not known.
-  absl::StatusOr<std::optional<PayloadBuffer>> PositionsFor(
-      int rank, int64_t iteration) const;
-  // Positions as this worker gets them: with the remarks of the compressor's
-  // part.
-  PayloadBuffer WithRemarks(int rank, int64_t iteration,
-                            const PayloadBuffer& positions) const;
-  // Has the compressor's part check a push that only it can read.
-  absl::Status CheckCoded(WorkerPush* push) const;
-  // Completes a push that lacks positions. False: its leader has not pushed
-  // yet. A push of an iteration whose update is over stays as it is.
-  absl::StatusOr<bool> Complete(WorkerPush* push);
-  // The leader has pushed: serves those who waited for it.
-  void ServeFollowers(int64_t iteration);
-  // Where updates may leave workers out: gives the positions of the next update
-  // another leader, if that is due, and returns when it will be.
-  absl::Time AppointLeader(absl::Time now);
-  // Answers the call of a worker that waits for positions, if it does.
-  void TellAsker(int rank, const absl::StatusOr<PayloadBuffer>& answer);
-  // Whether a push has values for positions that others may have replaced: this
-  // server was started again after it had told them.
-  bool UsesUnknownPositions(const WorkerPush& push) const;
   // Answers with all weights, before its update.
   void LeaveOut(WorkerPush push, PushDone done);
   // Makes the updates that are due.
   void Advance();
-  // Logs what the compressor's part has to say.
-  void LogNews() const;
   // Applies record_ as far as possible.
   void Step();
+  // Logs what the compressor's part has to say.
+  void LogNews() const;
   // Answer the calls that need not wait any longer: pushes that were counted,
   // and those that get all weights.
   void AnswerPushes();
@@ -245,28 +204,14 @@ class WeightSlice {
   std::vector<Worker> workers_;  // [num_workers]
   std::vector<Waiting> late_;
   std::vector<Waiting> pulls_;
-  LeaderPositions positions_;
-  // By rank.
-  std::map<int, WaitingValues> values_;
-  std::map<int, WaitingForPositions> askers_;
-  // Where updates may leave workers out. For the next update, who leads it and
-  // until when; and for each worker the iteration whose positions it was told.
-  struct Turn {
-    int64_t iteration = -1;
-    int leader = 0;
-    absl::Time end;
-  };
-  const bool may_appoint_;
-  const absl::Duration step_timeout_;
-  Turn turn_;
-  std::vector<int64_t> told_;  // [num_workers]
+  PositionExchange positions_;
 
   // Written by events only; the lock is for those who look on.
   mutable Mutex mu_;
   std::unique_ptr<Admission> admission_ ABSL_GUARDED_BY(mu_);
   int64_t version_ ABSL_GUARDED_BY(mu_) = -1;
 
-  Mailbox mailbox_;
+  SerialExecutor executor_;
 };
 
 }  // namespace ps

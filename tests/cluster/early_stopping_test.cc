@@ -66,7 +66,7 @@ TEST_F(EarlyStoppingJob, AllWorkersEndAfterTheSamePush) {
     const nlohmann::json summary = Summary(folder_);
     EXPECT_EQ(summary["stopped_early"], true);
     EXPECT_EQ(summary["iterations"], 12);
-    // The wishes are messages, too.
+    // The votes are messages, too.
     EXPECT_GT(stopped.workers[0]->totals.bytes_up,
               whole.workers[0]->totals.bytes_up);
   }

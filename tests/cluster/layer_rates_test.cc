@@ -47,7 +47,7 @@ std::vector<float> WeightsOf(const JobConfig& job) {
   return ResultOf(job).weights;
 }
 
-// The jobs' model, for the places of its tensors and its first weights.
+// The jobs' model, for the places of its tensors and its initial weights.
 class SmallModel {
  public:
   explicit SmallModel(const JobConfig& job) {

@@ -55,12 +55,12 @@ TEST(MetricsTest, AServerCountsCallsByTheirStatus) {
   metrics.CallEnded("Push", absl::StatusCode::kPermissionDenied);
   metrics.CallEnded("Push", absl::StatusCode::kPermissionDenied);
   metrics.PushReceived(1000);
-  metrics.FirstWeightsReceived(4000);
+  metrics.InitialWeightsReceived(4000);
   metrics.Sent(/*difference=*/true, 30);
-  ServerWork work;
-  work.held = 0.03;
-  work.wait = 0.015;
-  metrics.PushAnswered(work, /*staleness=*/3);
+  ServerTimings timings;
+  timings.held = 0.03;
+  timings.wait = 0.015;
+  metrics.PushAnswered(timings, /*staleness=*/3);
   metrics.LogAppended(absl::Milliseconds(1), 500);
   metrics.SnapshotWritten(absl::Seconds(2), absl::OkStatus());
   metrics.SnapshotWritten(absl::Seconds(2), absl::DataLossError(""));
@@ -72,7 +72,7 @@ TEST(MetricsTest, AServerCountsCallsByTheirStatus) {
             HasSubstr("gradsieve_server_calls_total{code=\"PERMISSION_DENIED\","
                       "method=\"Push\"} 2\n"),
             HasSubstr("received_bytes_total{kind=\"push\"} 1000\n"),
-            HasSubstr("received_bytes_total{kind=\"first_weights\"} 4000\n"),
+            HasSubstr("received_bytes_total{kind=\"initial_weights\"} 4000\n"),
             HasSubstr("sent_bytes_total{kind=\"difference\"} 30\n"),
             HasSubstr("push_seconds_sum{phase=\"held\"} 0.03\n"),
             HasSubstr("staleness_updates_bucket{le=\"2\"} 0\n"),
@@ -94,8 +94,9 @@ IterationRecord SomeIteration() {
   record.fallback = "capped";
   record.max_staleness = 1;
   record.seconds = 0.25;
-  record.exchange.compress = 0.0625;
-  record.exchange.await = 0.125;
+  record.timings.compute = 0.0625;
+  record.timings.compress = 0.0625;
+  record.timings.await = 0.125;
   record.retries = 2;
   record.totals.iterations = 40;
   record.totals.bytes_up = 9;

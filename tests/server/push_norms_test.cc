@@ -67,8 +67,8 @@ Values Stale(const std::vector<Values>& all) {
 }
 
 struct Result {
-  // From the minimum, relative to the first weights'; infinity if the training
-  // has failed.
+  // From the minimum, relative to the initial weights'; infinity if the
+  // training has failed.
   double distance = 0;
   int num_unusual = 0;  // Pushes.
 };

@@ -232,7 +232,7 @@ TEST_F(ServerFuzzTest, OtherIterationsAreRefused) {
   }
 }
 
-TEST_F(ServerFuzzTest, SparseFirstWeightsAreRefused) {
+TEST_F(ServerFuzzTest, SparseInitialWeightsAreRefused) {
   EXPECT_TRUE(absl::IsInvalidArgument(
       worker_.Call("InitializeSlice", MessageBytes(Header(), Payload()))
           .status()));
@@ -240,7 +240,7 @@ TEST_F(ServerFuzzTest, SparseFirstWeightsAreRefused) {
 
 // A few bytes of such a code could make the server allocate any number of
 // weights.
-TEST_F(ServerFuzzTest, FirstWeightsInAShorterCodeAreRefused) {
+TEST_F(ServerFuzzTest, InitialWeightsInAShorterCodeAreRefused) {
   std::vector<float> weights(kElements, 0.0f);
   PayloadCodes codes;
   codes.value_code = "qsgd";

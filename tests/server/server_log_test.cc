@@ -59,7 +59,7 @@ TEST_F(ServerLogTest, IsReadAsItWasWritten) {
     layout.add_bucket_sizes(kElements);
     ASSERT_TRUE(log->Begin(0, 0xabc, layout).ok());
     const PayloadBuffer first = EncodeDense(std::vector<float>(kElements, 3));
-    ASSERT_TRUE(log->AppendFirstWeights("slice-0-0", {first.span()}).ok());
+    ASSERT_TRUE(log->AppendInitialWeights("slice-0-0", {first.span()}).ok());
     ASSERT_TRUE(log->AppendNorms({0, 0}, {{1, 4, 2}, {3, 5, 6}}).ok());
     UpdateRecord update = Update(0);
     update.totals.resize(1);

@@ -84,7 +84,7 @@ class SharedPositionsTest : public ::testing::Test {
     return push;
   }
 
-  // The first weights, and one update of all workers.
+  // The initial weights, and one update of all workers.
   static SliceHistory OneUpdate() {
     SliceHistory history;
     history.first = Dense(std::vector<float>(kSize));

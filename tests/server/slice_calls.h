@@ -120,7 +120,7 @@ inline SliceOptions OptionsOf(const JobConfig& config, int64_t num_elements) {
   return options;
 }
 
-// Sets the first weights of a slice that no other thread uses yet.
+// Sets the initial weights of a slice that no other thread uses yet.
 inline absl::Status Initialize(WeightSlice* slice, ReceivedPayload payload) {
   absl::Status result = absl::UnknownError("no answer");
   slice->Initialize(std::move(payload),

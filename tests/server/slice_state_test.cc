@@ -259,7 +259,7 @@ TEST(SliceState, ALoggedSliceComesBack) {
     ASSERT_TRUE(log.ok()) << log.status();
     ASSERT_TRUE((*log)->Begin(0, 1, {}).ok());
     const PayloadBuffer first = EncodeDense(Values(5, kElements));
-    ASSERT_TRUE((*log)->AppendFirstWeights("slice-0-0", {first.span()}).ok());
+    ASSERT_TRUE((*log)->AppendInitialWeights("slice-0-0", {first.span()}).ok());
     const auto state = NewState(*test);
     std::string saved;
     for (int64_t u = 0; u < kUpdates; ++u) {
@@ -273,7 +273,7 @@ TEST(SliceState, ALoggedSliceComesBack) {
       }
       ASSERT_TRUE((*log)->AppendUpdate("slice-0-0", u, record).ok());
       if (u + 1 < kUpdates / 2) continue;
-      // From the first weights, and from a snapshot in the middle.
+      // From the initial weights, and from a snapshot in the middle.
       if (saved.empty()) {
         saved = state->Save();
         ASSERT_TRUE((*log)->Begin(u + 1, 1, {}).ok());

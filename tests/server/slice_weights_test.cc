@@ -72,7 +72,7 @@ class SliceWeightsTest : public ::testing::Test {
 
   // The answer of an update without stages.
   PayloadBuffer Update(SliceWeights* weights, const Pushes& pushes) {
-    auto outcome = weights->Begin(update_++, pushes.Get(), &phases_);
+    auto outcome = weights->Begin(update_++, pushes.Get(), &timings_);
     EXPECT_TRUE(outcome.ok()) << outcome.status();
     EXPECT_THAT(outcome->squares, IsEmpty());
     return outcome->answer.bytes;
@@ -80,7 +80,7 @@ class SliceWeightsTest : public ::testing::Test {
 
   JobConfig config_;
   int64_t update_ = 0;
-  UpdatePhases phases_;
+  ServerTimings timings_;
 };
 
 std::vector<float> Decoded(const PayloadBuffer& bytes,
@@ -176,13 +176,13 @@ TEST_F(SliceWeightsTest, ClippingAsksForTheNormAndScales) {
     } else {
       pushes.AddDense({3, 0, 4});
     }
-    auto outcome = weights->Begin(0, pushes.Get(), &phases_);
+    auto outcome = weights->Begin(0, pushes.Get(), &timings_);
     ASSERT_TRUE(outcome.ok());
     ASSERT_EQ(outcome->squares.size(), 1u);
     EXPECT_EQ(outcome->squares[0].gradient, 25);
     EXPECT_THAT(Decoded(weights->All()), ElementsAre(0, 0, 0));
     // The other slices' norms make the total 50.
-    outcome = weights->Continue({{0, 2500, 0}}, 50, &phases_);
+    outcome = weights->Continue({{0, 2500, 0}}, 50, &timings_);
     ASSERT_TRUE(outcome.ok());
     EXPECT_THAT(outcome->squares, IsEmpty());
     const auto now = Decoded(weights->All());
@@ -202,12 +202,12 @@ TEST_F(SliceWeightsTest, ANormThatIsNotFiniteChangesNothing) {
     Pushes pushes;
     pushes.AddDense({3e38f, 3e38f});
     pushes.AddDense({3e38f, 3e38f});
-    const auto asked = weights->Begin(0, pushes.Get(), &phases_);
+    const auto asked = weights->Begin(0, pushes.Get(), &timings_);
     ASSERT_TRUE(asked.ok());
     ASSERT_EQ(asked->squares.size(), 1u);
     const double norm = std::sqrt(asked->squares[0].gradient);
     EXPECT_FALSE(std::isfinite(norm));
-    const auto outcome = weights->Continue({{}}, norm, &phases_);
+    const auto outcome = weights->Continue({{}}, norm, &timings_);
     ASSERT_TRUE(outcome.ok()) << outcome.status();
     EXPECT_THAT(outcome->squares, IsEmpty());
     EXPECT_THAT(Decoded(weights->All()), ElementsAre(1, 2));
@@ -219,9 +219,9 @@ TEST_F(SliceWeightsTest, ANormThatIsNotFiniteEndsTheJobIfItIsToldTo) {
   const auto weights = Make({1, 2});
   Pushes pushes;
   pushes.AddDense({1, 1});
-  ASSERT_TRUE(weights->Begin(0, pushes.Get(), &phases_).ok());
+  ASSERT_TRUE(weights->Begin(0, pushes.Get(), &timings_).ok());
   const auto outcome = weights->Continue(
-      {{}}, std::numeric_limits<double>::quiet_NaN(), &phases_);
+      {{}}, std::numeric_limits<double>::quiet_NaN(), &timings_);
   EXPECT_TRUE(absl::IsDataLoss(outcome.status())) << outcome.status();
 }
 
@@ -234,7 +234,7 @@ TEST_F(SliceWeightsTest, ShortCodesDoNotHideWeightsThatAreNotFinite) {
       const auto weights = Make({-3e38f, 2});
       Pushes pushes;
       pushes.AddSparse({0}, {3e38f}, 2);
-      const auto outcome = weights->Begin(0, pushes.Get(), &phases_);
+      const auto outcome = weights->Begin(0, pushes.Get(), &timings_);
       EXPECT_TRUE(absl::IsDataLoss(outcome.status())) << outcome.status();
     }
   }
@@ -257,7 +257,7 @@ TEST_F(SliceWeightsTest, CodedUpdatesLoseNothingForEver) {
       Pushes pushes;
       pushes.AddSparse({0, 3}, {-100.0f, 0.3f}, 4);
       exact -= 0.3f;
-      auto outcome = weights->Begin(update, pushes.Get(), &phases_);
+      auto outcome = weights->Begin(update, pushes.Get(), &timings_);
       ASSERT_TRUE(outcome.ok()) << outcome.status();
       EXPECT_TRUE(outcome->answer.difference);
       EXPECT_TRUE(outcome->answer.covers_pushes);
@@ -284,7 +284,7 @@ TEST_F(SliceWeightsTest, CodedUpdatesDoNotHideWeightsThatAreNotFinite) {
   const auto weights = Make({-3e38f, 2});
   Pushes pushes;
   pushes.AddSparse({0}, {3e38f}, 2);
-  const auto outcome = weights->Begin(0, pushes.Get(), &phases_);
+  const auto outcome = weights->Begin(0, pushes.Get(), &timings_);
   EXPECT_TRUE(absl::IsDataLoss(outcome.status())) << outcome.status();
 }
 
@@ -302,7 +302,7 @@ TEST_F(SliceWeightsTest, ACompressedWayBackLosesNothingForEver) {
   for (int64_t i = 0; i < n; ++i) gradient[i] = std::sin(0.1f * i);
   Pushes pushes;
   pushes.AddDense(gradient);
-  const auto answer = weights->Begin(0, pushes.Get(), &phases_)->answer;
+  const auto answer = weights->Begin(0, pushes.Get(), &timings_)->answer;
   EXPECT_TRUE(answer.difference);
   EXPECT_EQ(Decoded(answer.bytes).size(), 250u);
   AddPayload({answer.bytes.span()}, view.data());
@@ -312,7 +312,7 @@ TEST_F(SliceWeightsTest, ACompressedWayBackLosesNothingForEver) {
   nothing.AddDense(std::vector<float>(n, 0.0f));
   for (int update = 1; update < 4; ++update) {
     AddPayload(
-        {weights->Begin(update, nothing.Get(), &phases_)->answer.bytes.span()},
+        {weights->Begin(update, nothing.Get(), &timings_)->answer.bytes.span()},
         view.data());
   }
   EXPECT_EQ(Decoded(weights->All()), view);

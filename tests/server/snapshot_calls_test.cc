@@ -77,7 +77,7 @@ TEST_F(SnapshotCalls, AllWorkersMeet) {
     // Its answer may have been lost.
     EXPECT_TRUE(Save(1, number).ok());
   }
-  // A worker that was started again comes to earlier meetings once more.
+  // A worker that was started again arrives at earlier barriers once more.
   EXPECT_TRUE(Save(1, 5).ok());
 }
 
@@ -88,7 +88,7 @@ TEST_F(SnapshotCalls, ARepeatTakesThePlaceOfTheFirstCall) {
   EXPECT_TRUE(Save(1, 5).ok());
   one.join();
   other.join();
-  // Whichever came first; after the meeting, a call gets its answer again.
+  // Whichever came first; after the barrier, a call gets its answer again.
   for (const absl::Status& call : calls) {
     EXPECT_TRUE(call.ok() || absl::IsCancelled(call)) << call;
   }
@@ -212,7 +212,7 @@ class RecoveredServer : public testing::Test {
                     header, EncodeDense(std::vector<float>(kElements, value))));
   }
 
-  // Both workers, with their first weights; returns the epoch.
+  // Both workers, with their initial weights; returns the epoch.
   uint64_t Begin(RawWorker* worker) {
     uint64_t epoch = 0;
     for (int rank = 0; rank < 2; ++rank) epoch = *Register(worker, rank, 0);
@@ -332,7 +332,7 @@ TEST_F(RecoveredServer, GoesOnWithTheWorkersThatItHad) {
     EXPECT_EQ(after.iteration(), before.iteration());
     // Nothing is counted twice.
     EXPECT_EQ(worker.GetStatus()->version(), 1);
-    // Nobody else would come to this meeting again.
+    // Nobody else would arrive at this barrier again.
     FindSnapshotsRequest request;
     *request.mutable_worker() = IdOf(1);
     const auto found =

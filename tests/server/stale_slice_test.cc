@@ -121,7 +121,7 @@ TEST_F(StaleSliceTest, WithoutStalenessEveryIterationWaitsForAll) {
   }
 }
 
-TEST_F(StaleSliceTest, FirstWeightsWaitForAll) {
+TEST_F(StaleSliceTest, InitialWeightsWaitForAll) {
   const auto slice = Bounded(5);
   Answers first;
   slice->Pull(0, 0, first.Taker());
@@ -164,7 +164,7 @@ TEST_F(StaleSliceTest, WhoJoinsLetsThoseGoOnWhoWaitedForItsProcessBefore) {
   EXPECT_TRUE(joined.OnlyStatus().ok());
 }
 
-TEST_F(StaleSliceTest, WhoIsGoneBeforeTheFirstWeightsIsNotWaitedFor) {
+TEST_F(StaleSliceTest, WhoIsGoneBeforeTheInitialWeightsIsNotWaitedFor) {
   config_.mutable_consistency()->set_mode(ConsistencyConfig::STALE_SYNCHRONOUS);
   const auto slice = std::make_unique<WeightSlice>(OptionsOf(config_, 1));
   slice->WorkerGone(1);
@@ -179,7 +179,7 @@ TEST_F(StaleSliceTest, WhoIsGoneBeforeTheFirstWeightsIsNotWaitedFor) {
   EXPECT_EQ(slice->version(), 0);
 }
 
-TEST_F(StaleSliceTest, FirstWeightsMayBeSentAgainAtAnyTime) {
+TEST_F(StaleSliceTest, InitialWeightsMayBeSentAgainAtAnyTime) {
   const auto slice = Asynchronous(1);
   Answers answers;
   slice->Push(PushFrom(0, 0, 0, 1), answers.Taker());

@@ -274,7 +274,7 @@ TEST_F(WeightSliceTest, OtherIterationsAreRefusedAndChangeNothing) {
   EXPECT_EQ(Bytes(*PullFrom(slice.get())), before);
 }
 
-TEST_F(WeightSliceTest, IsOfNoUseBeforeItsFirstWeights) {
+TEST_F(WeightSliceTest, IsOfNoUseBeforeItsInitialWeights) {
   const auto slice = NewSlice(1);
   Answers answers;
   slice->Push(PushOf(0, 0, {1}), answers.Taker());
@@ -284,7 +284,7 @@ TEST_F(WeightSliceTest, IsOfNoUseBeforeItsFirstWeights) {
   EXPECT_EQ(slice->AwaitedRanks(), (std::set<int>{0, 1, 2}));
 }
 
-TEST_F(WeightSliceTest, FirstWeightsMayBeRepeatedButNotChanged) {
+TEST_F(WeightSliceTest, InitialWeightsMayBeRepeatedButNotChanged) {
   const auto slice = NewSlice(2);
   ASSERT_TRUE(Initialize(slice.get(), Dense({1, 2})).ok());
   EXPECT_TRUE(Initialize(slice.get(), Dense({1, 2})).ok());
@@ -394,7 +394,7 @@ TEST_F(WeightSliceTest, WorkersWithoutAGradientDoNotVote) {
   EXPECT_EQ(WeightsOf(*answers.Get().back()), (std::vector<float>{1, 1}));
 }
 
-TEST_F(WeightSliceTest, AnUnknownOptimizerIsAnErrorOfTheFirstWeights) {
+TEST_F(WeightSliceTest, AnUnknownOptimizerIsAnErrorOfTheInitialWeights) {
   config_.mutable_optimizer()->set_name("no such rule");
   const auto slice = NewSlice(1);
   EXPECT_TRUE(absl::IsInvalidArgument(Initialize(slice.get(), Dense({1}))));

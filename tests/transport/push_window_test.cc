@@ -57,7 +57,7 @@ TEST(PushWindow, OneLongerThanTheCreditGoesAlone) {
   EXPECT_THAT(StartAll(&window), ElementsAre(1));
 }
 
-// First weights are dense, and the pushes that follow may be tiny.
+// Initial weights are dense, and the pushes that follow may be tiny.
 TEST(PushWindow, LongOnesOfThePastReserveNothing) {
   PushWindow window(/*credit_bytes=*/10);
   window.Add(0, 50, 0);

@@ -66,7 +66,7 @@ class SilentServers final : public ParameterClient {
   absl::Status PullWeights(int64_t, int64_t, const AnswerHandler&) override {
     return absl::UnimplementedError("");
   }
-  void AskForPositions(int64_t, int) override {}
+  void AskForPositions(int64_t, int, PositionsHandler) override {}
   absl::StatusOr<std::set<int64_t>> SaveSnapshot(int64_t,
                                                  std::set<int64_t>) override {
     return absl::UnimplementedError("");
@@ -97,15 +97,16 @@ class GradientPipelineTest : public testing::Test {
   }
 
   std::unique_ptr<GradientPipeline> Make(WorkerWeights* own = nullptr) {
+    WorkerContext context;
+    context.config = &config_;
+    context.buckets = {{4, 8}, {0, 4}};
+    context.shard_map = map_.get();
+    context.backend = backend_.get();
+    context.client = &servers_;
+    context.own_weights = own;
     GradientPipelineOptions options;
-    options.config = &config_;
     options.parameters = {{"a", {4}, 0}, {"b", {4}, 4}};
-    options.buckets = {{4, 8}, {0, 4}};
-    options.shard_map = map_.get();
-    options.backend = backend_.get();
-    options.client = &servers_;
-    options.own_weights = own;
-    return GradientPipeline::Create(options).value();
+    return GradientPipeline::Create(context, options).value();
   }
 
   Tensor TensorOf(const std::vector<float>& values) {

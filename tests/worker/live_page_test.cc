@@ -27,8 +27,9 @@ IterationRecord Record(int64_t iteration) {
   IterationRecord record;
   record.training_loss = 1.0 / static_cast<double>(iteration);
   record.seconds = 0.5;
-  record.exchange.compress = 0.1;
-  record.exchange.await = 0.2;
+  record.timings.compute = 0.2;
+  record.timings.compress = 0.1;
+  record.timings.await = 0.2;
   record.buckets.resize(1);
   record.buckets[0].target_count = 100;
   record.buckets[0].count = iteration % 2 == 0 ? 110 : 150;

@@ -18,8 +18,8 @@
 namespace ps {
 namespace {
 
-// Separates the first weights of these networks from all other draws: "auxnet"
-// in ASCII.
+// Separates the initial weights of these networks from all other draws:
+// "auxnet" in ASCII.
 constexpr uint64_t kAuxNetworkKey = 0x6175786e6574;
 constexpr int64_t kKernel = 3;
 constexpr int kBlocks = 2;

@@ -224,23 +224,18 @@ Json LivePage::NowJson() const {
   return json;
 }
 
-// Mean milliseconds of a push. The first four, less `overlapped`, add up to the
-// whole.
+// Mean milliseconds of a push, by name.
 Json LivePage::PhasesJson() const {
-  double compute = 0, compress = 0, await = 0, apply = 0, overlapped = 0;
-  for (const IterationRecord& record : recent_) {
-    compute += record.compute_seconds();
-    compress += record.exchange.compress;
-    await += record.exchange.await;
-    apply += record.exchange.apply;
-    overlapped += record.exchange.overlapped;
-  }
+  const Timings none;
   const double each = recent_.empty() ? 0 : 1e3 / recent_.size();
-  return {{"compute", compute * each},
-          {"compress", compress * each},
-          {"await", await * each},
-          {"apply", apply * each},
-          {"overlapped", overlapped * each}};
+  Json json;
+  ForEachTiming(none, [&json](const char* name, double) { json[name] = 0.0; });
+  for (const IterationRecord& record : recent_) {
+    ForEachTiming(record.timings, [&](const char* name, double seconds) {
+      json[name] = json[name].get<double>() + seconds * each;
+    });
+  }
+  return json;
 }
 
 Json LivePage::BucketsJson() const {

@@ -66,10 +66,10 @@ void TensorBoard::Iteration(const IterationRecord& record) {
   if (record.residual_norm.has_value()) {
     Add("norm/residual", *record.residual_norm, summary);
   }
-  Add("seconds/compute", record.compute_seconds(), summary);
-  Add("seconds/compress", record.exchange.compress, summary);
-  Add("seconds/await", record.exchange.await, summary);
-  Add("seconds/apply", record.exchange.apply, summary);
+  Add("seconds/compute", record.timings.compute, summary);
+  Add("seconds/compress", record.timings.compress, summary);
+  Add("seconds/await", record.timings.await, summary);
+  Add("seconds/apply", record.timings.apply, summary);
   file_->Write(&event);
 }
 

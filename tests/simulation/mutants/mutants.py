@@ -17,7 +17,7 @@ MUTANTS = [
              'if (stage_ != Stage::kUndecided) {')]),
     Mutant('pull_any_version', 'a pull takes whatever version comes',
            [('worker/server_state.cc',
-             'if (answer.version != needed && !options_.workers_drift) {',
+             'if (answer.version != needed && !workers_drift_) {',
              'if (false) {'),
             ('server/slice_calls.cc', 'header.worker().rank(), header.iteration(),\n'
              '        [call, arrival, ', 'header.worker().rank(), 0,\n'
@@ -95,7 +95,7 @@ MUTANTS = [
              'else if (newcomers_[worker.rank()] != worker.incarnation()) {',
              'else {')]),
     Mutant('joins_before_weights',
-           'workers join a server whose log has no first weights',
+           'workers join a server whose log has no initial weights',
            [('server/registration.cc',
              'snapshots_->up() && shard_->version() >= 0;', 'snapshots_->up();')]),
     Mutant('goes_on_when_stopped',

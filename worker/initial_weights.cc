@@ -1,4 +1,4 @@
-#include "worker/first_weights.h"
+#include "worker/initial_weights.h"
 
 #include <string>
 
@@ -8,9 +8,10 @@
 
 namespace ps {
 
-absl::StatusOr<FirstWeights> MakeFirstWeights(const JobConfig& config,
-                                              Model* model, Backend* backend) {
-  FirstWeights first;
+absl::StatusOr<InitialWeights> MakeInitialWeights(const JobConfig& config,
+                                                  Model* model,
+                                                  Backend* backend) {
+  InitialWeights first;
   first.weights.resize(model->num_parameters());
   first.statistics.resize(model->statistics_values().size());
   PS_RETURN_IF_ERROR(

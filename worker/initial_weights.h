@@ -1,6 +1,6 @@
 // The initial weights of a training run.
-#ifndef WORKER_FIRST_WEIGHTS_H_
-#define WORKER_FIRST_WEIGHTS_H_
+#ifndef WORKER_INITIAL_WEIGHTS_H_
+#define WORKER_INITIAL_WEIGHTS_H_
 
 #include <vector>
 
@@ -11,7 +11,7 @@
 
 namespace ps {
 
-struct FirstWeights {
+struct InitialWeights {
   std::vector<float> weights;     // [num_parameters]
   std::vector<float> statistics;  // The model's statistics.
 };
@@ -19,9 +19,10 @@ struct FirstWeights {
 // Draws random weights from the job's seed, and replaces them by those in the
 // file model.initial_weights, if there is one, except for model.ignore. Errors:
 // those of LoadSomeWeights, naming the field.
-absl::StatusOr<FirstWeights> MakeFirstWeights(const JobConfig& config,
-                                              Model* model, Backend* backend);
+absl::StatusOr<InitialWeights> MakeInitialWeights(const JobConfig& config,
+                                                  Model* model,
+                                                  Backend* backend);
 
 }  // namespace ps
 
-#endif  // WORKER_FIRST_WEIGHTS_H_
+#endif  // WORKER_INITIAL_WEIGHTS_H_

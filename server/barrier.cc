@@ -1,4 +1,4 @@
-#include "server/rendezvous.h"
+#include "server/barrier.h"
 
 #include <utility>
 
@@ -17,11 +17,11 @@ void Respond(HeldCall* call, const absl::StatusOr<grpc::ByteBuffer>& answer) {
 
 }  // namespace
 
-Rendezvous::Rendezvous(int num_workers, Meet meet)
-    : num_workers_(num_workers), meet_(std::move(meet)) {}
+Barrier::Barrier(int num_workers, Release release)
+    : num_workers_(num_workers), release_(std::move(release)) {}
 
-absl::Status Rendezvous::Come(int rank, int64_t number,
-                              std::shared_ptr<HeldCall> call) {
+absl::Status Barrier::Arrive(int rank, int64_t number,
+                             std::shared_ptr<HeldCall> call) {
   absl::StatusOr<grpc::ByteBuffer> answer = absl::CancelledError("repeated");
   absl::Status different;
   {
@@ -48,13 +48,13 @@ absl::Status Rendezvous::Come(int rank, int64_t number,
   return different;
 }
 
-void Rendezvous::Remember(int64_t number, const grpc::ByteBuffer& answer) {
+void Barrier::Remember(int64_t number, const grpc::ByteBuffer& answer) {
   MutexLock lock(&mu_);
   last_ = number;
   answer_ = answer;
 }
 
-void Rendezvous::WorkerGone(int rank) {
+void Barrier::WorkerGone(int rank) {
   {
     MutexLock lock(&mu_);
     gone_.insert(rank);
@@ -62,18 +62,18 @@ void Rendezvous::WorkerGone(int rank) {
   Advance();
 }
 
-void Rendezvous::WorkerJoins(int rank, int64_t number) {
+void Barrier::WorkerJoins(int rank, int64_t number) {
   {
     MutexLock lock(&mu_);
     gone_.erase(rank);
     joined_[rank] = number;
-    // Of the process before it.
+    // The worker's previous process may have left a call.
     waiting_.erase(rank);
   }
   Advance();
 }
 
-bool Rendezvous::WorkerHasJoined(int rank, int64_t number) {
+bool Barrier::WorkerHasJoined(int rank, int64_t number) {
   {
     MutexLock lock(&mu_);
     if (!joined_.emplace(rank, number).second) return false;
@@ -82,7 +82,7 @@ bool Rendezvous::WorkerHasJoined(int rank, int64_t number) {
   return true;
 }
 
-bool Rendezvous::AllHere() const {
+bool Barrier::AllArrived() const {
   for (int rank = 0; rank < num_workers_; ++rank) {
     const auto joined = joined_.find(rank);
     if (waiting_.count(rank) == 0 && gone_.count(rank) == 0 &&
@@ -93,20 +93,20 @@ bool Rendezvous::AllHere() const {
   return !waiting_.empty();
 }
 
-void Rendezvous::Advance() {
+void Barrier::Advance() {
   int64_t number = 0;
   {
     MutexLock lock(&mu_);
-    if (under_way_ || !failure_.ok() || !AllHere()) return;
+    if (under_way_ || !failure_.ok() || !AllArrived()) return;
     under_way_ = true;
     number = next_;
   }
-  Answer(meet_(number));
+  Answer(release_(number));
 }
 
-void Rendezvous::Fail(const absl::Status& failure) { Answer(failure); }
+void Barrier::Fail(const absl::Status& failure) { Answer(failure); }
 
-void Rendezvous::Answer(const absl::StatusOr<grpc::ByteBuffer>& answer) {
+void Barrier::Answer(const absl::StatusOr<grpc::ByteBuffer>& answer) {
   std::map<int, std::shared_ptr<HeldCall>> waiting;
   {
     MutexLock lock(&mu_);

@@ -1,4 +1,4 @@
-#include "worker/first_weights.h"
+#include "worker/initial_weights.h"
 
 #include <string>
 #include <vector>
@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::StartsWith;
 
-TEST(FirstWeights, IgnoredTensorsStartAsWithoutAFile) {
+TEST(InitialWeights, IgnoredTensorsStartAsWithoutAFile) {
   const std::unique_ptr<Backend> backend = CpuBackendForTest();
   JobConfig config;
   config.mutable_model()->set_name("mlp");
@@ -26,7 +26,7 @@ TEST(FirstWeights, IgnoredTensorsStartAsWithoutAFile) {
   options.backend = backend.get();
   const auto model = NewModel(options);
   ASSERT_TRUE(model.ok()) << model.status();
-  const auto random = MakeFirstWeights(config, model->get(), backend.get());
+  const auto random = MakeInitialWeights(config, model->get(), backend.get());
   ASSERT_TRUE(random.ok()) << random.status();
 
   const std::vector<float> ones(12, 1);
@@ -37,12 +37,13 @@ TEST(FirstWeights, IgnoredTensorsStartAsWithoutAFile) {
                                {})
                   .ok());
   config.mutable_model()->set_initial_weights(path);
-  EXPECT_THAT(std::string(MakeFirstWeights(config, model->get(), backend.get())
-                              .status()
-                              .message()),
-              StartsWith("model.initial_weights: " + path));
+  EXPECT_THAT(
+      std::string(MakeInitialWeights(config, model->get(), backend.get())
+                      .status()
+                      .message()),
+      StartsWith("model.initial_weights: " + path));
   config.mutable_model()->add_ignore("layers.2.*");
-  const auto some = MakeFirstWeights(config, model->get(), backend.get());
+  const auto some = MakeInitialWeights(config, model->get(), backend.get());
   ASSERT_TRUE(some.ok()) << some.status();
   ASSERT_EQ(some->weights.size(), 15u + 8u);
   for (size_t i = 0; i < some->weights.size(); ++i) {

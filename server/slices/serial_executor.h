@@ -1,6 +1,6 @@
 // Runs events one at a time without a thread of its own.
-#ifndef SERVER_SLICES_MAILBOX_H_
-#define SERVER_SLICES_MAILBOX_H_
+#ifndef SERVER_SLICES_SERIAL_EXECUTOR_H_
+#define SERVER_SLICES_SERIAL_EXECUTOR_H_
 
 #include <deque>
 #include <functional>
@@ -11,7 +11,7 @@ namespace ps {
 
 // Thread-safe. What only events use needs no lock: each event sees what earlier
 // ones wrote.
-class Mailbox {
+class SerialExecutor {
  public:
   // Runs `event` and those that arrive meanwhile, in order of arrival; or
   // leaves `event` to the call that is already running events, if there is one.
@@ -26,4 +26,4 @@ class Mailbox {
 
 }  // namespace ps
 
-#endif  // SERVER_SLICES_MAILBOX_H_
+#endif  // SERVER_SLICES_SERIAL_EXECUTOR_H_

@@ -1,10 +1,10 @@
-#include "server/slices/mailbox.h"
+#include "server/slices/serial_executor.h"
 
 #include <utility>
 
 namespace ps {
 
-void Mailbox::Post(std::function<void()> event) {
+void SerialExecutor::Post(std::function<void()> event) {
   {
     MutexLock lock(&mu_);
     if (running_) {
