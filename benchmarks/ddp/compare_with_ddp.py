@@ -33,9 +33,14 @@ GRADSIEVE = HERE.parents[1] / "bazel-bin/tools/gradsieve"
 HOOKS = ["fp32", "fp16", "powersgd"]
 # Each with the data for which the network in torch_models.py was written.
 JOBS = {
-    "resnet20": 'data { name: "shapes" }',
-    "vgg16": 'data { name: "shapes" }',
-    "lstm_lm": """model { lstm_lm { hidden: 650 dropout: 0.5 initial_range: 0.05 } }
+    "resnet20": """model { name: "resnet20" }
+data { name: "shapes" }""",
+    "vgg16": """model { name: "vgg16" }
+data { name: "shapes" }""",
+    "lstm_lm": """model {
+  name: "lstm_lm"
+  lstm_lm { hidden: 650 dropout: 0.5 initial_range: 0.05 }
+}
 data { name: "ptb" text { steps: 35 } }""",
 }
 UNITS = {"kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
@@ -107,7 +112,6 @@ def run_ddp(options, hook):
 def run_gradsieve(options, servers):
     """What each setting took, by its name."""
     job = f"""name: "ddp"
-model {{ name: "{options.model}" }}
 {JOBS[options.model]}
 training {{ batch_size: {options.batch} epochs: 1000 }}
 optimizer {{ name: "momentum" learning_rate: 0.01 momentum: 0.9 }}
