@@ -268,7 +268,7 @@ TEST_F(Documents, MistakesAreAnsweredAsWrittenDown) {
 
 TEST_F(Documents, FiguresAreTheMeasuredOnes) {
   std::string output;
-  EXPECT_EQ(Run(ProgramPath("docs/readme_figures") + " --check", &output), 0)
+  EXPECT_EQ(Run(ProgramPath("docs/training_figures") + " --check", &output), 0)
       << output;
 }
 
