@@ -1,5 +1,3 @@
-#include "tools/advise/command.h"
-
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -19,11 +17,11 @@
 #include "tools/advise/flags.h"
 #include "tools/advise/measurement.h"
 #include "tools/advise/prediction.h"
-#include "tools/command_failure.h"
-#include "tools/find_program.h"
-#include "tools/interrupts.h"
-#include "tools/json_file.h"
-#include "tools/temporary_directory.h"
+#include "tools/command_line/commands.h"
+#include "tools/command_line/options.h"
+#include "tools/process/find_program.h"
+#include "tools/process/signals.h"
+#include "tools/process/temporary_directory.h"
 
 namespace ps {
 namespace {

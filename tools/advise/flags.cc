@@ -6,7 +6,7 @@
 #include "common/status_macros.h"
 #include "tools/advise/candidates.h"
 #include "tools/bench/network/bandwidth.h"
-#include "tools/option_range.h"
+#include "tools/command_line/options.h"
 
 namespace ps {
 namespace {

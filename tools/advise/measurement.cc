@@ -8,7 +8,7 @@
 #include "common/status_macros.h"
 #include "tools/bench/network/measures.h"
 #include "tools/bench/network/settings.h"
-#include "tools/local_cluster.h"
+#include "tools/process/local_cluster.h"
 
 namespace ps {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "proto/config.pb.h"
-#include "tools/interrupts.h"
+#include "tools/process/signals.h"
 #include "tools/report/run_records.h"
 
 namespace ps {

@@ -19,10 +19,10 @@
 #include "compressors/payload/payload.h"
 #include "server/log/server_log.h"
 #include "tools/checkpoint/job_snapshots.h"
-#include "tools/find_program.h"
-#include "tools/metrics_follower.h"
-#include "tools/subprocesses.h"
-#include "tools/temporary_directory.h"
+#include "tools/process/find_program.h"
+#include "tools/process/metrics_follower.h"
+#include "tools/process/subprocesses.h"
+#include "tools/process/temporary_directory.h"
 
 namespace ps {
 namespace {

@@ -1,5 +1,3 @@
-#include "tools/checkpoint/command.h"
-
 #include <cstdio>
 #include <string>
 #include <tuple>
@@ -20,9 +18,8 @@
 #include "tools/checkpoint/change_workers.h"
 #include "tools/checkpoint/job_snapshots.h"
 #include "tools/checkpoint/reshard.h"
-#include "tools/command_failure.h"
-#include "tools/commands.h"
-#include "tools/human_format.h"
+#include "tools/command_line/commands.h"
+#include "tools/command_line/human_format.h"
 
 namespace ps {
 namespace {

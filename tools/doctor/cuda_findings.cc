@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "tensor/cuda/cuda_info.h"
 #include "tensor/cuda/libraries/dynamic_library.h"
-#include "tools/human_format.h"
+#include "tools/command_line/human_format.h"
 
 namespace ps {
 namespace {

@@ -24,8 +24,8 @@
 #include "absl/strings/strip.h"
 #include "common/unique_fd.h"
 #include "tools/bench/network/slow_network.h"
-#include "tools/find_program.h"
-#include "tools/human_format.h"
+#include "tools/command_line/human_format.h"
+#include "tools/process/find_program.h"
 
 namespace ps {
 namespace {

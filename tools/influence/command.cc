@@ -1,5 +1,3 @@
-#include "tools/influence/command.h"
-
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -21,7 +19,8 @@
 #include "common/status_macros.h"
 #include "data/dataset.h"
 #include "glog/logging.h"
-#include "tools/command_failure.h"
+#include "tools/command_line/commands.h"
+#include "tools/command_line/options.h"
 #include "tools/influence/checkpoints.h"
 #include "tools/influence/flags.h"
 #include "tools/influence/gradient_products.h"
@@ -30,7 +29,6 @@
 #include "tools/influence/queries.h"
 #include "tools/influence/result.h"
 #include "tools/influence/worker_command.h"
-#include "tools/json_file.h"
 #include "tools/judge/class_names.h"
 #include "tools/judge/judged_job.h"
 

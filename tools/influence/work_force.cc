@@ -22,8 +22,8 @@
 #include "common/exit_codes.h"
 #include "common/status_macros.h"
 #include "common/unique_fd.h"
-#include "tools/interrupts.h"
-#include "tools/subprocesses.h"
+#include "tools/process/signals.h"
+#include "tools/process/subprocesses.h"
 
 namespace ps {
 namespace {

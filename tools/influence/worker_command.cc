@@ -18,10 +18,10 @@
 #include "common/program.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
-#include "tools/find_program.h"
 #include "tools/influence/unit_work.h"
 #include "tools/influence/work_force.h"
-#include "tools/temporary_directory.h"
+#include "tools/process/find_program.h"
+#include "tools/process/temporary_directory.h"
 
 namespace ps {
 namespace {

@@ -7,7 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "nlohmann/json.hpp"
-#include "tools/human_format.h"
+#include "tools/command_line/human_format.h"
 #include "tools/report/text_table.h"
 
 namespace ps {

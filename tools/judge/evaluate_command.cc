@@ -1,5 +1,3 @@
-#include "tools/judge/evaluate_command.h"
-
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -17,9 +15,9 @@
 #include "data/dataset.h"
 #include "glog/logging.h"
 #include "nlohmann/json.hpp"
-#include "tools/command_failure.h"
-#include "tools/human_format.h"
-#include "tools/json_file.h"
+#include "tools/command_line/commands.h"
+#include "tools/command_line/human_format.h"
+#include "tools/command_line/options.h"
 #include "tools/judge/class_names.h"
 #include "tools/judge/confusion.h"
 #include "tools/judge/judged_job.h"

@@ -1,5 +1,3 @@
-#include "tools/judge/predict_command.h"
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
@@ -20,7 +18,7 @@
 #include "data/image_folder.h"
 #include "data/image_list.h"
 #include "glog/logging.h"
-#include "tools/command_failure.h"
+#include "tools/command_line/commands.h"
 #include "tools/judge/class_names.h"
 #include "tools/judge/input_files.h"
 #include "tools/judge/judged_job.h"

@@ -10,9 +10,9 @@
 #include "absl/strings/string_view.h"
 #include "common/unique_fd.h"
 #include "proto/config.pb.h"
-#include "tools/interrupts.h"
 #include "tools/launch/hosts.h"
 #include "tools/launch/launch_record.h"
+#include "tools/process/signals.h"
 
 namespace ps {
 

@@ -12,8 +12,8 @@
 #include "absl/time/time.h"
 #include "common/unique_fd.h"
 #include "tools/launch/remote_process.h"
-#include "tools/process_log.h"
-#include "tools/subprocesses.h"
+#include "tools/process/process_log.h"
+#include "tools/process/subprocesses.h"
 
 namespace ps {
 

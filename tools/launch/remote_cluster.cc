@@ -20,16 +20,16 @@
 #include "common/consistency.h"
 #include "common/exit_codes.h"
 #include "common/status_macros.h"
-#include "tools/failed_processes.h"
+#include "tools/command_line/progress.h"
 #include "tools/launch/hang_watch.h"
 #include "tools/launch/member.h"
 #include "tools/launch/metrics_copy.h"
 #include "tools/launch/restarts.h"
-#include "tools/metrics_follower.h"
-#include "tools/process_log.h"
-#include "tools/progress.h"
-#include "tools/run_progress.h"
-#include "tools/subprocesses.h"
+#include "tools/process/failed_processes.h"
+#include "tools/process/metrics_follower.h"
+#include "tools/process/process_log.h"
+#include "tools/process/run_progress.h"
+#include "tools/process/subprocesses.h"
 
 namespace ps {
 namespace {

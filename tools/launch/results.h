@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "tools/interrupts.h"
+#include "tools/process/signals.h"
 
 namespace ps {
 

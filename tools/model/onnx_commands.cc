@@ -1,5 +1,3 @@
-#include "tools/model/onnx_commands.h"
-
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -19,7 +17,7 @@
 #include "models/onnx/export.h"
 #include "models/onnx/import.h"
 #include "proto/config.pb.h"
-#include "tools/command_failure.h"
+#include "tools/command_line/commands.h"
 #include "tools/judge/judged_job.h"
 #include "worker/training_parts.h"
 

@@ -1,5 +1,3 @@
-#include "tools/model/show.h"
-
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -12,7 +10,7 @@
 #include "common/run_directory.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
-#include "tools/command_failure.h"
+#include "tools/command_line/commands.h"
 #include "tools/model/layer_table.h"
 #include "worker/training_parts.h"
 

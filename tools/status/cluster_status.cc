@@ -12,7 +12,7 @@
 #include "absl/time/time.h"
 #include "common/mutex.h"
 #include "common/status_macros.h"
-#include "tools/human_format.h"
+#include "tools/command_line/human_format.h"
 #include "transport/cluster_watch.h"
 #include "transport/job_channels.h"
 #include "worker/trainer.h"

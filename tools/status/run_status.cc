@@ -9,8 +9,8 @@
 #include "absl/strings/str_format.h"
 #include "common/metric.h"
 #include "common/status_macros.h"
-#include "tools/human_format.h"
-#include "tools/progress.h"
+#include "tools/command_line/human_format.h"
+#include "tools/command_line/progress.h"
 #include "tools/report/run_records.h"
 
 namespace ps {

@@ -18,7 +18,7 @@
 #include "gtest/gtest.h"
 #include "tests/cluster/test_process.h"
 #include "tools/launch/remote_command.h"
-#include "tools/subprocesses.h"
+#include "tools/process/subprocesses.h"
 
 namespace ps {
 namespace {

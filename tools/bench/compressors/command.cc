@@ -1,5 +1,3 @@
-#include "tools/bench/compressors/command.h"
-
 #include <cmath>
 #include <cstdio>
 #include <memory>
@@ -22,9 +20,9 @@
 #include "tensor/new_backend.h"
 #include "tools/bench/compressors/measurement.h"
 #include "tools/bench/compressors/options.h"
-#include "tools/command_failure.h"
-#include "tools/human_format.h"
-#include "tools/json_file.h"
+#include "tools/command_line/commands.h"
+#include "tools/command_line/human_format.h"
+#include "tools/command_line/options.h"
 
 namespace ps {
 namespace {

@@ -1,5 +1,3 @@
-#include "tools/bench/load/command.h"
-
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -20,9 +18,9 @@
 #include "tools/bench/load/report.h"
 #include "tools/bench/load/report_json.h"
 #include "tools/bench/processes/peer_messages.h"
-#include "tools/command_failure.h"
-#include "tools/human_format.h"
-#include "tools/json_file.h"
+#include "tools/command_line/commands.h"
+#include "tools/command_line/human_format.h"
+#include "tools/command_line/options.h"
 
 namespace ps {
 namespace {

@@ -6,8 +6,8 @@
 #include "common/status_macros.h"
 #include "tools/bench/compressors/options.h"
 #include "tools/bench/load/gradient_source.h"
-#include "tools/compressor_argument.h"
-#include "tools/option_range.h"
+#include "tools/command_line/compressor_argument.h"
+#include "tools/command_line/options.h"
 
 namespace ps {
 namespace {

@@ -8,7 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "tools/bench/load/latency_histogram.h"
 #include "tools/bench/load/memory_growth.h"
-#include "tools/human_format.h"
+#include "tools/command_line/human_format.h"
 
 namespace ps {
 namespace {

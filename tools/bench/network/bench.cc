@@ -11,13 +11,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/consistency.h"
+#include "common/run_directory.h"
 #include "common/status_macros.h"
 #include "tools/bench/network/bandwidth.h"
 #include "tools/bench/network/bandwidth_probe.h"
 #include "tools/bench/network/bandwidth_stages.h"
 #include "tools/bench/network/slow_network.h"
-#include "tools/interrupts.h"
-#include "common/run_directory.h"
+#include "tools/process/signals.h"
 
 namespace ps {
 namespace {

@@ -12,7 +12,7 @@
 #include "tools/bench/network/comparison.h"
 #include "tools/bench/network/measures.h"
 #include "tools/bench/network/settings.h"
-#include "tools/local_cluster.h"
+#include "tools/process/local_cluster.h"
 
 namespace ps {
 

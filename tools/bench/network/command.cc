@@ -1,5 +1,3 @@
-#include "tools/bench/network/command.h"
-
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -20,8 +18,8 @@
 #include "tools/bench/network/comparison_table.h"
 #include "tools/bench/network/flags.h"
 #include "tools/bench/network/slow_network.h"
-#include "tools/command_failure.h"
-#include "tools/find_program.h"
+#include "tools/command_line/commands.h"
+#include "tools/process/find_program.h"
 #include "tools/report/svg_file.h"
 
 namespace ps {

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tools/bench/network/bandwidth.h"
-#include "tools/human_format.h"
+#include "tools/command_line/human_format.h"
 #include "tools/report/run_table.h"
 #include "tools/report/text_table.h"
 

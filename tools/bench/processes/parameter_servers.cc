@@ -6,7 +6,7 @@
 #include "common/file.h"
 #include "common/status_macros.h"
 #include "security/job_certificates.h"
-#include "tools/find_program.h"
+#include "tools/process/find_program.h"
 
 namespace ps {
 namespace {

@@ -13,7 +13,7 @@
 #include "common/file.h"
 #include "common/status_macros.h"
 #include "tools/bench/processes/resident_memory.h"
-#include "tools/find_program.h"
+#include "tools/process/find_program.h"
 
 namespace ps {
 namespace {

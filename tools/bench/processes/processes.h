@@ -17,9 +17,9 @@
 #include "common/unique_fd.h"
 #include "tools/bench/processes/cpu_time.h"
 #include "tools/bench/processes/peer_messages.h"
-#include "tools/interrupts.h"
-#include "tools/subprocesses.h"
-#include "tools/temporary_directory.h"
+#include "tools/process/signals.h"
+#include "tools/process/subprocesses.h"
+#include "tools/process/temporary_directory.h"
 
 namespace ps {
 

@@ -1,5 +1,3 @@
-#include "tools/bench/push_pull/command.h"
-
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -16,8 +14,8 @@
 #include "tools/bench/push_pull/options.h"
 #include "tools/bench/push_pull/peer.h"
 #include "tools/bench/push_pull/report.h"
-#include "tools/command_failure.h"
-#include "tools/json_file.h"
+#include "tools/command_line/commands.h"
+#include "tools/command_line/options.h"
 
 namespace ps {
 namespace {

@@ -5,7 +5,7 @@
 #include "common/job_fields.h"
 #include "common/status_macros.h"
 #include "tools/bench/push_pull/pushed_values.h"
-#include "tools/option_range.h"
+#include "tools/command_line/options.h"
 
 namespace ps {
 namespace {
