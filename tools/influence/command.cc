@@ -21,6 +21,8 @@
 #include "glog/logging.h"
 #include "tools/command_line/commands.h"
 #include "tools/command_line/options.h"
+#include "tools/evaluate/class_names.h"
+#include "tools/evaluate/evaluated_job.h"
 #include "tools/influence/checkpoints.h"
 #include "tools/influence/flags.h"
 #include "tools/influence/gradient_products.h"
@@ -29,21 +31,19 @@
 #include "tools/influence/queries.h"
 #include "tools/influence/result.h"
 #include "tools/influence/worker_command.h"
-#include "tools/judge/class_names.h"
-#include "tools/judge/judged_job.h"
 
 namespace ps {
 namespace {
 
-absl::StatusOr<JudgedJob> FindRun(const InfluenceFlags& flags) {
+absl::StatusOr<EvaluatedJob> FindRun(const InfluenceFlags& flags) {
   std::error_code error;
-  if (!std::filesystem::exists(flags.judged.job + "/job.textproto", error)) {
+  if (!std::filesystem::exists(flags.evaluated.job + "/job.textproto", error)) {
     return absl::InvalidArgumentError(
-        absl::StrCat(flags.judged.job,
+        absl::StrCat(flags.evaluated.job,
                      " is not a run directory and has no job.textproto; name "
                      "the directory that `gradsieve train` has printed"));
   }
-  return FindJudgedJob(flags.judged);
+  return FindEvaluatedJob(flags.evaluated);
 }
 
 absl::StatusOr<std::vector<bool>> ReadMislabelled(const std::string& path,
@@ -75,7 +75,7 @@ int64_t NumProcesses(const InfluenceFlags& flags) {
 }
 
 absl::StatusOr<InfluencePlan> MakePlan(const InfluenceFlags& flags,
-                                       const JudgedJob& job,
+                                       const EvaluatedJob& job,
                                        const DatasetPair& data,
                                        const std::vector<std::string>& names) {
   InfluencePlan plan;
@@ -91,9 +91,9 @@ absl::StatusOr<InfluencePlan> MakePlan(const InfluenceFlags& flags,
   plan.num_examples = data.train->size();
   PS_ASSIGN_OR_RETURN(plan.queries, ParseQueries(flags.query, data, names));
   CheckpointSource source;
-  source.run = flags.judged.job;
+  source.run = flags.evaluated.job;
   source.snapshots =
-      flags.snapshots.empty() ? flags.judged.job : flags.snapshots;
+      flags.snapshots.empty() ? flags.evaluated.job : flags.snapshots;
   source.config = &job.config;
   source.set = {data.train->size(), data.train->order()};
   PS_ASSIGN_OR_RETURN(const std::vector<InfluenceCheckpoint> kept,
@@ -127,7 +127,7 @@ std::vector<QueryResult> QueryResults(const InfluenceResult& result,
 }
 
 absl::Status Run(const InfluenceFlags& flags) {
-  PS_ASSIGN_OR_RETURN(const JudgedJob job, FindRun(flags));
+  PS_ASSIGN_OR_RETURN(const EvaluatedJob job, FindRun(flags));
   PS_ASSIGN_OR_RETURN(std::optional<AtomicFile> json, OpenJsonFile(flags.json));
   PS_ASSIGN_OR_RETURN(std::optional<AtomicFile> page, OpenJsonFile(flags.page));
   PS_ASSIGN_OR_RETURN(const DatasetPair data, ReadInfluenceData(job.config));
@@ -147,7 +147,7 @@ absl::Status Run(const InfluenceFlags& flags) {
   PS_ASSIGN_OR_RETURN(WorkDone done,
                       DoWork(plan, NumProcesses(flags), flags.sketches));
   InfluenceResult result(std::move(plan), std::move(done.sums));
-  result.run = flags.judged.job;
+  result.run = flags.evaluated.job;
   result.top = flags.top;
   result.class_names = std::move(names);
   for (int64_t i = 0; i < data.train->size(); ++i) {

@@ -18,7 +18,7 @@
 #include "models/onnx/import.h"
 #include "proto/config.pb.h"
 #include "tools/command_line/commands.h"
-#include "tools/judge/judged_job.h"
+#include "tools/evaluate/evaluated_job.h"
 #include "worker/training_parts.h"
 
 namespace ps {
@@ -35,12 +35,12 @@ const std::vector<HelpEntry>& ExitCodes() {
 }
 
 struct ExportFlags {
-  JudgedJobFlags judged;
+  EvaluatedJobFlags evaluated;
   std::string output;
 };
 
 absl::Status Export(const ExportFlags& flags) {
-  PS_ASSIGN_OR_RETURN(JudgedJob job, FindJudgedJob(flags.judged));
+  PS_ASSIGN_OR_RETURN(EvaluatedJob job, FindEvaluatedJob(flags.evaluated));
   job.config.mutable_machine()->set_device("cpu");
   PS_ASSIGN_OR_RETURN(const TrainingParts parts,
                       MakeTrainingParts(job.config, /*worker_rank=*/0));
@@ -115,14 +115,14 @@ int RunModelExport(int argc, char** argv) {
   CommandLine command_line(text);
   command_line.AddArgument(
       "JOB", "The job, a .textproto file; or the directory of a run.",
-      &flags.judged.job);
+      &flags.evaluated.job);
   command_line.AddOption("weights", "FILE",
                          "The weights, a .safetensors file; default: "
                          "weights.safetensors of the run.",
-                         &flags.judged.weights);
+                         &flags.evaluated.weights);
   command_line.AddRequiredOption("output", "FILE", "The ONNX file to write.",
                                  &flags.output);
-  AddOverrides(&command_line, &flags.judged.overrides, "data.directory=X");
+  AddOverrides(&command_line, &flags.evaluated.overrides, "data.directory=X");
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
   FLAGS_minloglevel = google::GLOG_WARNING;
   const absl::Status status = Export(flags);

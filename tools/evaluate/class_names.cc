@@ -1,4 +1,4 @@
-#include "tools/judge/class_names.h"
+#include "tools/evaluate/class_names.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace ps {
 namespace {
 
-std::string BesideWeights(const JudgedJob& job) {
+std::string BesideWeights(const EvaluatedJob& job) {
   return std::filesystem::path(job.weights).replace_filename("classes.txt");
 }
 
@@ -34,7 +34,8 @@ absl::StatusOr<std::vector<std::string>> ReadClassNames(
   return names;
 }
 
-absl::StatusOr<std::vector<std::string>> KnownClassNames(const JudgedJob& job) {
+absl::StatusOr<std::vector<std::string>> KnownClassNames(
+    const EvaluatedJob& job) {
   if (!job.classes.empty()) return ReadClassNames(job.classes);
   std::error_code error;
   const std::string path = BesideWeights(job);
@@ -42,7 +43,7 @@ absl::StatusOr<std::vector<std::string>> KnownClassNames(const JudgedJob& job) {
   return ReadClassNames(path);
 }
 
-absl::StatusOr<std::vector<std::string>> ClassNamesOf(const JudgedJob& job,
+absl::StatusOr<std::vector<std::string>> ClassNamesOf(const EvaluatedJob& job,
                                                       const Dataset& dataset) {
   const int64_t num_classes = dataset.example_shape().num_classes;
   std::vector<std::string> of_data = dataset.class_names();

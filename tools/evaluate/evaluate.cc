@@ -18,16 +18,16 @@
 #include "tools/command_line/commands.h"
 #include "tools/command_line/human_format.h"
 #include "tools/command_line/options.h"
-#include "tools/judge/class_names.h"
-#include "tools/judge/confusion.h"
-#include "tools/judge/judged_job.h"
+#include "tools/evaluate/class_names.h"
+#include "tools/evaluate/confusion.h"
+#include "tools/evaluate/evaluated_job.h"
 #include "worker/evaluator.h"
 
 namespace ps {
 namespace {
 
 struct Flags {
-  JudgedJobFlags judged;
+  EvaluatedJobFlags evaluated;
   std::string split = "test";
   std::string json;
 };
@@ -59,14 +59,14 @@ CommandText Text() {
   return text;
 }
 
-struct Judgement {
+struct EvaluationResult {
   int64_t num_examples = 0;
   Evaluation evaluation;
   std::optional<Confusion> confusion;  // Of examples with a class.
 };
 
-absl::StatusOr<Judgement> Judge(const JudgedJob& job,
-                                const std::string& split) {
+absl::StatusOr<EvaluationResult> EvaluateSplit(const EvaluatedJob& job,
+                                               const std::string& split) {
   DatasetOptions data;
   data.config = job.config.data();
   data.seed = job.config.seed();
@@ -75,67 +75,68 @@ absl::StatusOr<Judgement> Judge(const JudgedJob& job,
   const Dataset& set = split == "train" ? *pair.train : *pair.test;
   PS_ASSIGN_OR_RETURN(
       const LoadedModel loaded,
-      LoadJudgedModel(job, set.example_shape(), pair.description.text()));
+      LoadEvaluatedModel(job, set.example_shape(), pair.description.text()));
   if (set.sequences() != nullptr) {
     PS_RETURN_IF_ERROR(Annotate(loaded.model->CheckSequences(*set.sequences()),
                                 absl::StrCat("the ", split, " set")));
   }
-  Judgement judgement;
-  judgement.num_examples = set.size();
+  EvaluationResult result;
+  result.num_examples = set.size();
   OutputsHandler handler;
   if (HasClasses(set.example_shape().task)) {
     PS_ASSIGN_OR_RETURN(std::vector<std::string> names, ClassNamesOf(job, set));
-    judgement.confusion.emplace(std::move(names));
+    result.confusion.emplace(std::move(names));
     handler = [&](const Batch& batch, const std::vector<float>& outputs) {
-      return judgement.confusion->Add(batch.labels, outputs);
+      return result.confusion->Add(batch.labels, outputs);
     };
   }
-  PS_ASSIGN_OR_RETURN(
-      judgement.evaluation,
-      Evaluate(set, loaded.weights, loaded.model.get(), handler));
-  return judgement;
+  PS_ASSIGN_OR_RETURN(result.evaluation, Evaluate(set, loaded.weights,
+                                                  loaded.model.get(), handler));
+  return result;
 }
 
-std::string ReportText(const JudgedJob& job, const std::string& split,
-                       const Judgement& judgement) {
+std::string ReportText(const EvaluatedJob& job, const std::string& split,
+                       const EvaluationResult& result) {
   std::string text =
       absl::StrCat(job.weights, " (", job.config.model().name(), ") on the ",
                    split, " set of ", job.config.data().name(), ", ",
-                   FormatCount(judgement.num_examples), " examples\n");
-  for (const Metric& metric : Metrics(judgement.evaluation)) {
+                   FormatCount(result.num_examples), " examples\n");
+  for (const Metric& metric : Metrics(result.evaluation)) {
     absl::StrAppendFormat(&text, "  %-20s %s\n", MetricWords(metric.name),
                           FormatMetric(metric.name, metric.value));
   }
-  if (judgement.confusion.has_value()) {
-    absl::StrAppend(&text, "\n", judgement.confusion->Text());
+  if (result.confusion.has_value()) {
+    absl::StrAppend(&text, "\n", result.confusion->Text());
   }
   return text;
 }
 
-std::string ReportJson(const JudgedJob& job, const std::string& split,
-                       const Judgement& judgement) {
+std::string ReportJson(const EvaluatedJob& job, const std::string& split,
+                       const EvaluationResult& result) {
   Json json;
   json["job"] = job.config.name();
   json["model"] = job.config.model().name();
   json["data"] = job.config.data().name();
   json["weights"] = job.weights;
   json["split"] = split;
-  json["examples"] = judgement.num_examples;
-  const std::vector<Metric> metrics = Metrics(judgement.evaluation);
+  json["examples"] = result.num_examples;
+  const std::vector<Metric> metrics = Metrics(result.evaluation);
   json["metric"] = absl::StrCat(split, "_", metrics.front().name);
   for (const Metric& metric : metrics) {
     json[absl::StrCat(split, "_", metric.name)] = metric.value;
   }
-  if (judgement.confusion.has_value()) judgement.confusion->AddTo(&json);
+  if (result.confusion.has_value()) result.confusion->AddTo(&json);
   return JsonText(json) + "\n";
 }
 
 absl::Status Run(const Flags& flags) {
-  PS_ASSIGN_OR_RETURN(const JudgedJob job, FindJudgedJob(flags.judged));
+  PS_ASSIGN_OR_RETURN(const EvaluatedJob job,
+                      FindEvaluatedJob(flags.evaluated));
   PS_ASSIGN_OR_RETURN(std::optional<AtomicFile> json, OpenJsonFile(flags.json));
-  PS_ASSIGN_OR_RETURN(const Judgement judgement, Judge(job, flags.split));
-  std::fputs(ReportText(job, flags.split, judgement).c_str(), stdout);
-  return CommitJsonFile(ReportJson(job, flags.split, judgement), &json);
+  PS_ASSIGN_OR_RETURN(const EvaluationResult result,
+                      EvaluateSplit(job, flags.split));
+  std::fputs(ReportText(job, flags.split, result).c_str(), stdout);
+  return CommitJsonFile(ReportJson(job, flags.split, result), &json);
 }
 
 }  // namespace
@@ -143,7 +144,7 @@ absl::Status Run(const Flags& flags) {
 int RunEvaluateCommand(int argc, char** argv) {
   Flags flags;
   CommandLine command_line(Text());
-  AddJudgedJob(&flags.judged, &command_line);
+  AddEvaluatedJob(&flags.evaluated, &command_line);
   command_line.AddOption("split", "SET", "The set to use: test or train.",
                          &flags.split);
   command_line.AddOption("json", "FILE",

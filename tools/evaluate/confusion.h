@@ -1,6 +1,6 @@
 // Which classes a model takes for which others.
-#ifndef TOOLS_JUDGE_CONFUSION_H_
-#define TOOLS_JUDGE_CONFUSION_H_
+#ifndef TOOLS_EVALUATE_CONFUSION_H_
+#define TOOLS_EVALUATE_CONFUSION_H_
 
 #include <cstdint>
 #include <string>
@@ -57,4 +57,4 @@ class Confusion {
 
 }  // namespace ps
 
-#endif  // TOOLS_JUDGE_CONFUSION_H_
+#endif  // TOOLS_EVALUATE_CONFUSION_H_

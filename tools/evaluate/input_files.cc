@@ -1,4 +1,4 @@
-#include "tools/judge/input_files.h"
+#include "tools/evaluate/input_files.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -19,17 +19,17 @@
 #include "data/image_list.h"
 #include "glog/logging.h"
 #include "tools/command_line/commands.h"
-#include "tools/judge/class_names.h"
-#include "tools/judge/input_files.h"
-#include "tools/judge/judged_job.h"
-#include "tools/judge/predictions.h"
+#include "tools/evaluate/class_names.h"
+#include "tools/evaluate/evaluated_job.h"
+#include "tools/evaluate/input_files.h"
+#include "tools/evaluate/predictions.h"
 #include "worker/evaluator.h"
 
 namespace ps {
 namespace {
 
 struct Flags {
-  JudgedJobFlags judged;
+  EvaluatedJobFlags evaluated;
   std::vector<std::string> inputs;
   int64_t top = 5;
   std::string format = "csv";
@@ -72,7 +72,7 @@ struct Inputs {
   const Dataset* set = nullptr;
 };
 
-absl::Status ReadData(const JudgedJob& job, Inputs* inputs) {
+absl::Status ReadData(const EvaluatedJob& job, Inputs* inputs) {
   DatasetOptions data;
   data.config = job.config.data();
   data.seed = job.config.seed();
@@ -88,7 +88,7 @@ absl::Status ReadData(const JudgedJob& job, Inputs* inputs) {
 
 // How many classes a model of photographs has is known from their names.
 absl::StatusOr<std::vector<std::string>> PhotographClasses(
-    const JudgedJob& job) {
+    const EvaluatedJob& job) {
   PS_ASSIGN_OR_RETURN(std::vector<std::string> names, KnownClassNames(job));
   if (!names.empty()) return names;
   auto listed = ListClasses(job.config.data().directory() + "/train");
@@ -98,7 +98,7 @@ absl::StatusOr<std::vector<std::string>> PhotographClasses(
       "there is no classes.txt beside the weights, and no --classes");
 }
 
-absl::StatusOr<Inputs> InputsOf(const JudgedJob& job,
+absl::StatusOr<Inputs> InputsOf(const EvaluatedJob& job,
                                 const std::vector<std::string>& names) {
   Inputs inputs;
   if (names.empty()) {
@@ -185,13 +185,14 @@ class Printer {
 };
 
 absl::Status Run(const Flags& flags) {
-  PS_ASSIGN_OR_RETURN(const JudgedJob job, FindJudgedJob(flags.judged));
+  PS_ASSIGN_OR_RETURN(const EvaluatedJob job,
+                      FindEvaluatedJob(flags.evaluated));
   PS_ASSIGN_OR_RETURN(const Inputs inputs, InputsOf(job, flags.inputs));
   PS_ASSIGN_OR_RETURN(std::vector<std::string> names,
                       ClassNamesOf(job, *inputs.set));
   PS_ASSIGN_OR_RETURN(const LoadedModel loaded,
-                      LoadJudgedModel(job, inputs.set->example_shape(),
-                                      inputs.data.description.text()));
+                      LoadEvaluatedModel(job, inputs.set->example_shape(),
+                                         inputs.data.description.text()));
   Printer printer(flags, inputs.set, std::move(names));
   return Evaluate(*inputs.set, loaded.weights, loaded.model.get(),
                   [&](const Batch& batch, const std::vector<float>& outputs) {
@@ -217,7 +218,7 @@ absl::Status CheckFlags(const Flags& flags) {
 int RunPredictCommand(int argc, char** argv) {
   Flags flags;
   CommandLine command_line(Text());
-  AddJudgedJob(&flags.judged, &command_line);
+  AddEvaluatedJob(&flags.evaluated, &command_line);
   command_line.AddMoreArguments("INPUT",
                                 "Images, and folders in which all images are "
                                 "taken; none: the test set.",

@@ -1,13 +1,13 @@
 // The names of the classes that a model tells apart.
-#ifndef TOOLS_JUDGE_CLASS_NAMES_H_
-#define TOOLS_JUDGE_CLASS_NAMES_H_
+#ifndef TOOLS_EVALUATE_CLASS_NAMES_H_
+#define TOOLS_EVALUATE_CLASS_NAMES_H_
 
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "data/dataset.h"
-#include "tools/judge/judged_job.h"
+#include "tools/evaluate/evaluated_job.h"
 
 namespace ps {
 
@@ -18,14 +18,15 @@ absl::StatusOr<std::vector<std::string>> ReadClassNames(
 
 // The names in the file that the command line names or, without one, in
 // classes.txt beside the weights, which a run writes. Empty if there is none.
-absl::StatusOr<std::vector<std::string>> KnownClassNames(const JudgedJob& job);
+absl::StatusOr<std::vector<std::string>> KnownClassNames(
+    const EvaluatedJob& job);
 
 // The same; without these, the names that the data set gives to its classes,
 // or their numbers. Errors: kInvalidArgument unless there is a name for each of
 // the data set's classes, or if classes.txt and the data have other names.
-absl::StatusOr<std::vector<std::string>> ClassNamesOf(const JudgedJob& job,
+absl::StatusOr<std::vector<std::string>> ClassNamesOf(const EvaluatedJob& job,
                                                       const Dataset& dataset);
 
 }  // namespace ps
 
-#endif  // TOOLS_JUDGE_CLASS_NAMES_H_
+#endif  // TOOLS_EVALUATE_CLASS_NAMES_H_

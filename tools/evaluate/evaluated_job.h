@@ -1,6 +1,6 @@
-// The job, weights and data of a command that judges a model.
-#ifndef TOOLS_JUDGE_JUDGED_JOB_H_
-#define TOOLS_JUDGE_JUDGED_JOB_H_
+// The job, weights and data of a command that evaluates a model or asks it.
+#ifndef TOOLS_EVALUATE_EVALUATED_JOB_H_
+#define TOOLS_EVALUATE_EVALUATED_JOB_H_
 
 #include <memory>
 #include <string>
@@ -16,7 +16,7 @@
 
 namespace ps {
 
-struct JudgedJobFlags {
+struct EvaluatedJobFlags {
   std::string job;      // A job's file, or a run directory.
   std::string weights;  // Empty: those of the run directory.
   std::string data;     // In place of data.directory; empty: the job's.
@@ -25,16 +25,17 @@ struct JudgedJobFlags {
 };
 
 // Declares the argument JOB and the options that these flags are.
-void AddJudgedJob(JudgedJobFlags* flags, CommandLine* command_line);
+void AddEvaluatedJob(EvaluatedJobFlags* flags, CommandLine* command_line);
 
-struct JudgedJob {
+struct EvaluatedJob {
   JobConfig config;
   std::string weights;  // A .safetensors file.
   std::string classes;  // A file of class names, if one was named.
 };
 
-// Errors: kInvalidArgument if there are no weights to judge; those of LoadJob.
-absl::StatusOr<JudgedJob> FindJudgedJob(const JudgedJobFlags& flags);
+// Errors: kInvalidArgument if there are no weights to evaluate; those of
+// LoadJob.
+absl::StatusOr<EvaluatedJob> FindEvaluatedJob(const EvaluatedJobFlags& flags);
 
 struct LoadedModel {
   std::unique_ptr<Backend> backend;  // Outlives the others.
@@ -43,13 +44,13 @@ struct LoadedModel {
 };
 
 // Computes where the job's config says. `data` is the description of the data
-// that the model is to judge, or empty. Errors: those of the config, the device
-// and LoadInitialWeights; kInvalidArgument if a run has written the weights
-// whose data had another meaning (MeaningOfNumbers).
-absl::StatusOr<LoadedModel> LoadJudgedModel(const JudgedJob& job,
-                                            const ExampleShape& example,
-                                            const std::string& data);
+// that the model is evaluated on, or empty. Errors: those of the config, the
+// device and LoadInitialWeights; kInvalidArgument if a run has written the
+// weights whose data had another meaning (MeaningOfNumbers).
+absl::StatusOr<LoadedModel> LoadEvaluatedModel(const EvaluatedJob& job,
+                                               const ExampleShape& example,
+                                               const std::string& data);
 
 }  // namespace ps
 
-#endif  // TOOLS_JUDGE_JUDGED_JOB_H_
+#endif  // TOOLS_EVALUATE_EVALUATED_JOB_H_

@@ -1,6 +1,6 @@
 // What a model takes an image for, as text.
-#ifndef TOOLS_JUDGE_PREDICTIONS_H_
-#define TOOLS_JUDGE_PREDICTIONS_H_
+#ifndef TOOLS_EVALUATE_PREDICTIONS_H_
+#define TOOLS_EVALUATE_PREDICTIONS_H_
 
 #include <cstdint>
 #include <string>
@@ -39,4 +39,4 @@ std::string JsonLine(const Prediction& prediction);
 
 }  // namespace ps
 
-#endif  // TOOLS_JUDGE_PREDICTIONS_H_
+#endif  // TOOLS_EVALUATE_PREDICTIONS_H_

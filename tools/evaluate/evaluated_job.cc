@@ -1,4 +1,4 @@
-#include "tools/judge/judged_job.h"
+#include "tools/evaluate/evaluated_job.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
@@ -13,7 +13,7 @@
 
 namespace ps {
 
-void AddJudgedJob(JudgedJobFlags* flags, CommandLine* command_line) {
+void AddEvaluatedJob(EvaluatedJobFlags* flags, CommandLine* command_line) {
   command_line->AddArgument(
       "JOB", "The job, a .textproto file; or the directory of a run.",
       &flags->job);
@@ -32,9 +32,9 @@ void AddJudgedJob(JudgedJobFlags* flags, CommandLine* command_line) {
   AddOverrides(command_line, &flags->overrides, "data.text.evaluate_on=TEST");
 }
 
-absl::StatusOr<JudgedJob> FindJudgedJob(const JudgedJobFlags& flags) {
+absl::StatusOr<EvaluatedJob> FindEvaluatedJob(const EvaluatedJobFlags& flags) {
   const std::string job_file = JobFileOf(flags.job);
-  JudgedJob job;
+  EvaluatedJob job;
   job.weights = flags.weights;
   job.classes = flags.classes;
   if (job.weights.empty()) {
@@ -56,9 +56,9 @@ absl::StatusOr<JudgedJob> FindJudgedJob(const JudgedJobFlags& flags) {
   return job;
 }
 
-absl::StatusOr<LoadedModel> LoadJudgedModel(const JudgedJob& job,
-                                            const ExampleShape& example,
-                                            const std::string& data) {
+absl::StatusOr<LoadedModel> LoadEvaluatedModel(const EvaluatedJob& job,
+                                               const ExampleShape& example,
+                                               const std::string& data) {
   LoadedModel loaded;
   PS_ASSIGN_OR_RETURN(loaded.backend,
                       MakeBackend(job.config, /*worker_rank=*/0));

@@ -1,4 +1,4 @@
-#include "tools/judge/confusion.h"
+#include "tools/evaluate/confusion.h"
 
 #include <algorithm>
 #include <utility>

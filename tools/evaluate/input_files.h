@@ -1,6 +1,6 @@
 // The images that a command line names.
-#ifndef TOOLS_JUDGE_INPUT_FILES_H_
-#define TOOLS_JUDGE_INPUT_FILES_H_
+#ifndef TOOLS_EVALUATE_INPUT_FILES_H_
+#define TOOLS_EVALUATE_INPUT_FILES_H_
 
 #include <string>
 #include <vector>
@@ -18,4 +18,4 @@ absl::StatusOr<std::vector<std::string>> FindImageFiles(
 
 }  // namespace ps
 
-#endif  // TOOLS_JUDGE_INPUT_FILES_H_
+#endif  // TOOLS_EVALUATE_INPUT_FILES_H_

@@ -1,4 +1,4 @@
-#include "tools/judge/predictions.h"
+#include "tools/evaluate/predictions.h"
 
 #include <algorithm>
 #include <cmath>
