@@ -28,7 +28,6 @@
 #include "tools/process/failed_processes.h"
 #include "tools/process/metrics_follower.h"
 #include "tools/process/process_log.h"
-#include "tools/process/run_progress.h"
 #include "tools/process/subprocesses.h"
 
 namespace ps {
@@ -145,8 +144,8 @@ absl::Status RemoteCluster::CheckHang() {
   const bool all_run = absl::c_all_of(members_, [](const Member& member) {
     return member.state() == Member::State::kRuns;
   });
-  const std::string hang = hang_watch_.Hang(metrics_.state().iteration, all_run,
-                                            SteadyClock()->Now());
+  const std::string hang = hang_watch_.Hang(metrics_.progress().iteration,
+                                            all_run, SteadyClock()->Now());
   if (hang.empty()) return absl::OkStatus();
   const std::string what = absl::StrCat(
       "No iteration was made for ", absl::FormatDuration(job_.hang_patience),
@@ -205,9 +204,9 @@ bool RemoteCluster::IsDone() const {
 }
 
 void RemoteCluster::LookAtMetrics() {
-  if (!metrics_.Poll() || metrics_.state().iteration == 0) return;
-  restarts_.Reached(metrics_.state().iteration);
-  progress_.Update(ProgressOf(metrics_.state()), SteadyClock()->Now());
+  if (!metrics_.Poll() || metrics_.progress().iteration == 0) return;
+  restarts_.Reached(metrics_.progress().iteration);
+  progress_.Update(metrics_.progress(), SteadyClock()->Now());
 }
 
 void RemoteCluster::Relay(int child, OutputStream stream,

@@ -27,7 +27,6 @@
 #include "tools/process/failed_processes.h"
 #include "tools/process/metrics_follower.h"
 #include "tools/process/process_log.h"
-#include "tools/process/run_progress.h"
 #include "tools/process/subprocesses.h"
 #include "tools/process/temporary_directory.h"
 
@@ -201,7 +200,7 @@ absl::Status LocalCluster::StartKilledAgain() {
   for (const int child : killed_) {
     const int rank = members_[child].rank;
     const int index = members_[child].server;
-    started_again_at_[members_[child].name] = metrics_.state().iteration;
+    started_again_at_[members_[child].name] = metrics_.progress().iteration;
     PS_RETURN_IF_ERROR(rank >= 0 ? StartWorker(rank) : StartServer(index));
   }
   killed_.clear();
@@ -218,7 +217,7 @@ bool LocalCluster::CanComeBack(const Member& member) const {
   if (member.server >= 0 && num_workers_running_ == 0) return false;
   const auto last = started_again_at_.find(member.name);
   return last == started_again_at_.end() ||
-         last->second < metrics_.state().iteration;
+         last->second < metrics_.progress().iteration;
 }
 
 bool UsesTcp(const LocalClusterOptions& options) {
@@ -442,9 +441,9 @@ void LocalCluster::Ended(int child, const ProcessExit& exit) {
 }
 
 void LocalCluster::LookAtMetrics() {
-  if (!metrics_.Poll() || metrics_.state().iteration == 0) return;
+  if (!metrics_.Poll() || metrics_.progress().iteration == 0) return;
   if (options_.show_progress) {
-    progress_.Update(ProgressOf(metrics_.state()), SteadyClock()->Now());
+    progress_.Update(metrics_.progress(), SteadyClock()->Now());
   }
   if (options_.is_enough) enough_ = enough_ || options_.is_enough();
 }

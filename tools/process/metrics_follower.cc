@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "absl/time/time.h"
 #include "common/json.h"
 #include "nlohmann/json.hpp"
 
@@ -48,15 +49,17 @@ bool MetricsFollower::Poll() {
 void MetricsFollower::Take(const std::string& line) {
   const Json json = ParseJson(line);
   if (!json.is_object()) return;
-  Get(json, "total_iterations", &state_.total_iterations);
-  Get(json, "iteration", &state_.iteration);
-  Get(json, "epoch", &state_.epoch);
-  Get(json, "training_loss", &state_.training_loss);
-  Get(json, "seconds", &state_.seconds);
-  Get(json, "samples_per_second", &state_.samples_per_second);
-  Get(json, "achieved_ratio", &state_.achieved_ratio);
-  Get(json, "bytes_up", &state_.bytes_up);
-  Get(json, "bytes_down", &state_.bytes_down);
+  Get(json, "total_iterations", &progress_.total_iterations);
+  Get(json, "iteration", &progress_.iteration);
+  Get(json, "epoch", &progress_.epoch);
+  Get(json, "training_loss", &progress_.loss);
+  Get(json, "seconds", &seconds_);
+  Get(json, "samples_per_second", &progress_.samples_per_second);
+  Get(json, "achieved_ratio", &progress_.achieved_ratio);
+  Get(json, "bytes_up", &progress_.bytes_up);
+  Get(json, "bytes_down", &progress_.bytes_down);
+  progress_.eta = EstimateRemaining(
+      progress_.iteration, progress_.total_iterations, absl::Seconds(seconds_));
 }
 
 }  // namespace ps

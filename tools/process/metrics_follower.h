@@ -2,28 +2,13 @@
 #ifndef TOOLS_PROCESS_METRICS_FOLLOWER_H_
 #define TOOLS_PROCESS_METRICS_FOLLOWER_H_
 
-#include <cstdint>
 #include <fstream>
-#include <optional>
 #include <string>
 #include <utility>
 
-#include "absl/status/status.h"
+#include "tools/command_line/progress.h"
 
 namespace ps {
-
-// The newest values in the file.
-struct RunState {
-  int64_t iteration = 0;
-  int64_t total_iterations = 0;
-  double epoch = 0;
-  double training_loss = 0;
-  double seconds = 0;  // Training time.
-  double samples_per_second = 0;
-  double achieved_ratio = 0;  // Since the start.
-  int64_t bytes_up = 0;
-  int64_t bytes_down = 0;
-};
 
 // Not thread-safe.
 class MetricsFollower {
@@ -35,7 +20,8 @@ class MetricsFollower {
   // JSON objects are skipped, because this only serves to show progress.
   bool Poll();
 
-  const RunState& state() const { return state_; }
+  // The newest values in the file.
+  const Progress& progress() const { return progress_; }
 
  private:
   void Take(const std::string& line);
@@ -43,7 +29,8 @@ class MetricsFollower {
   const std::string path_;
   std::ifstream file_;
   std::string partial_;  // A line whose end has not been written yet.
-  RunState state_;
+  double seconds_ = 0;   // Training time.
+  Progress progress_;
 };
 
 }  // namespace ps
