@@ -3,10 +3,8 @@
 #include <csignal>
 #include <cstdint>
 #include <filesystem>
-#include <iostream>
-#include <map>
 #include <memory>
-#include <system_error>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -16,208 +14,25 @@
 #include "common/config.h"
 #include "common/consistency.h"
 #include "common/counted.h"
-#include "common/exit_codes.h"
 #include "common/file.h"
 #include "common/host_and_port.h"
 #include "common/machine_limits.h"
 #include "common/stage_workers.h"
 #include "common/status_macros.h"
 #include "security/job_certificates.h"
-#include "tools/command_line/progress.h"
-#include "tools/process/failed_processes.h"
-#include "tools/process/metrics_follower.h"
-#include "tools/process/process_log.h"
-#include "tools/process/subprocesses.h"
+#include "tools/process/supervisor.h"
 #include "tools/process/temporary_directory.h"
 
 namespace ps {
 namespace {
 
-// How long a child may take to end after SIGTERM.
-constexpr absl::Duration kGrace = absl::Seconds(5);
-// The same, if the others cannot save a snapshot any more.
-constexpr absl::Duration kFailureGrace = absl::Seconds(1);
-// How long servers may take to write their last snapshot.
-constexpr absl::Duration kLastWrites = absl::Minutes(1);
 // How long a server may take until it listens.
 constexpr absl::Duration kServerStart = absl::Seconds(30);
+// Before they listen, servers read and check their snapshots.
 constexpr absl::Duration kServerResume = absl::Minutes(10);
-// How long a process that others report as failed may take to end.
-constexpr absl::Duration kReportedGrace = absl::Seconds(5);
-// Time between two reads of the metrics.
-constexpr absl::Duration kTick = absl::Milliseconds(200);
-
-// The name and the state of one child.
-struct Member {
-  std::string name;  // "server-0"
-  int server = -1;   // Its index, or -1.
-  int rank = -1;     // Of a worker, or -1.
-  ProcessLog log;
-};
-
-class LocalCluster {
- public:
-  explicit LocalCluster(const LocalClusterOptions& options)
-      : options_(options),
-        config_(options.config),
-        job_path_(options.run_directory + "/job.textproto"),
-        children_(SubprocessCallbacks{
-            [this](int child, OutputStream, absl::string_view line) {
-              Relay(child, line);
-            },
-            [this](int child, const ProcessExit& exit) {
-              Ended(child, exit);
-            }}),
-        metrics_(options.run_directory + "/metrics.jsonl"),
-        progress_(ProgressOptionsFor(/*fd=*/1), &std::cout),
-        keeps_snapshots_(config_.checkpoint().every() > 0 &&
-                         (!options.checkpoint_directory.empty() ||
-                          !config_.checkpoint().directory().empty())),
-        keeps_log_(keeps_snapshots_ && config_.checkpoint().durability() ==
-                                           CheckpointConfig::EVERY_UPDATE) {}
-
-  absl::Status Run();
-
- private:
-  absl::Status Start(Member member, const ClusterHost& host,
-                     const std::vector<std::string>& arguments);
-  absl::Status StartServer(int index);
-  // Where servers are to listen, and who may call them.
-  absl::Status ChooseAddresses();
-  absl::Status StartServers();
-  absl::Status StartWorker(int rank);
-  // Those that were killed and can go on with the others.
-  absl::Status StartKilledAgain();
-  bool CanComeBack(const Member& member) const;
-  absl::Status StartWorkers();
-  absl::Status WriteJob() const {
-    return WriteFileAtomically(job_path_, ResolvedConfigText(config_));
-  }
-  // Handles events of children until `done` returns true, a child ends with an
-  // error, or Ctrl-C.
-  absl::Status PollUntil(absl::Time deadline, bool (LocalCluster::*done)());
-  // All servers that have been started; takes their addresses.
-  bool StartedListen();
-  bool AllEnded() {
-    // A worker that the job continues without may hang for ever.
-    const int needed = config_.cluster().num_servers() + 1;
-    return enough_ || children_.num_running() == 0 || WorkersAreDone() ||
-           (MinWorkers(config_) < config_.cluster().num_workers() &&
-            num_needed_ended_ == needed);
-  }
-  // Servers that find that the job was done before do not end.
-  bool WorkersAreDone() const {
-    return workers_started_ && num_workers_running_ == 0 && killed_.empty() &&
-           SteadyClock()->Now() > last_worker_ended_ + kLastWrites;
-  }
-  // Why the job cannot go on, once a child has failed.
-  absl::Status Failure();
-  // DescribeExit, with what is known of the machine's memory.
-  std::string Describe(const Member& member, const ProcessExit& exit) const;
-  bool IsRunning(const std::string& name) const;
-  // Until all have ended, the deadline, or Ctrl-C.
-  void WaitForChildren(absl::Time deadline);
-  void Relay(int child, absl::string_view line);
-  void Ended(int child, const ProcessExit& exit);
-  // Shows new metrics and calls is_enough.
-  void LookAtMetrics();
-  std::string AddressFile(int server) const {
-    return absl::StrCat(options_.run_directory, "/server-", server, ".address");
-  }
-
-  const LocalClusterOptions options_;
-  JobConfig config_;
-  const std::string job_path_;
-  // With the servers' sockets, or certificates.
-  std::unique_ptr<TemporaryDirectory> private_;
-  std::unique_ptr<Interrupts> own_interrupts_;
-  Interrupts* interrupts_ = nullptr;
-  std::vector<Member> members_;  // By number of the child.
-  Subprocesses children_;
-  MetricsFollower metrics_;
-  ProgressLine progress_;
-  FailedProcesses failed_;  // Those that the job does not continue without.
-  int num_servers_started_ = 0;
-  int num_needed_ended_ = 0;  // Servers, and worker 0.
-  bool workers_started_ = false;
-  int num_workers_running_ = 0;
-  absl::Time last_worker_ended_;
-  std::vector<int> killed_;  // Children to be started again.
-  // The iteration in which a process was last started again, by name.
-  std::map<std::string, int64_t> started_again_at_;
-  int num_lost_ = 0;  // Workers that the job continues without.
-  bool enough_ = false;
-  bool stopping_ = false;
-  bool saving_ = false;  // The child that failed first had saved a snapshot.
-  const int64_t kills_before_ = OutOfMemoryKills();
-  const bool keeps_snapshots_;
-  const bool keeps_log_;
-};
 
 ClusterHost HostOf(const std::vector<ClusterHost>& hosts, int number) {
   return hosts.empty() ? ClusterHost() : hosts.at(number);
-}
-
-absl::Status LocalCluster::Start(Member member, const ClusterHost& host,
-                                 const std::vector<std::string>& arguments) {
-  const std::string name = member.name;
-  const std::string log =
-      absl::StrCat(options_.run_directory, "/logs/", name, ".log");
-  const bool again = options_.resume || started_again_at_.count(name) > 0;
-  PS_RETURN_IF_ERROR(member.log.Open(log, /*append=*/again));
-  members_.push_back(std::move(member));
-  std::vector<std::string> all = arguments;
-  if (!options_.metrics_listen.empty()) {
-    const int number =
-        members_.back().server >= 0
-            ? members_.back().server
-            : config_.cluster().num_servers() + members_.back().rank;
-    all.push_back("--metrics-listen=" +
-                  AddressOfNumber(options_.metrics_listen, number));
-  }
-  if (keeps_snapshots_ && config_.checkpoint().directory().empty()) {
-    all.push_back("--set=checkpoint.directory=" +
-                  options_.checkpoint_directory);
-  }
-  return Annotate(children_.Start(all, host.network_namespace).status(), name);
-}
-
-absl::Status LocalCluster::StartServer(int index) {
-  Member member;
-  member.name = absl::StrCat("server-", index);
-  member.server = index;
-  std::vector<std::string> arguments = {options_.server_program,
-                                        "--config=" + job_path_,
-                                        absl::StrCat("--index=", index)};
-  if (!workers_started_) {
-    arguments.push_back("--address-file=" + AddressFile(index));
-  }
-  return Start(std::move(member), HostOf(options_.server_hosts, index),
-               arguments);
-}
-
-absl::Status LocalCluster::StartKilledAgain() {
-  for (const int child : killed_) {
-    const int rank = members_[child].rank;
-    const int index = members_[child].server;
-    started_again_at_[members_[child].name] = metrics_.progress().iteration;
-    PS_RETURN_IF_ERROR(rank >= 0 ? StartWorker(rank) : StartServer(index));
-  }
-  killed_.clear();
-  return absl::OkStatus();
-}
-
-bool LocalCluster::CanComeBack(const Member& member) const {
-  const bool can = member.rank < 0
-                       ? keeps_log_
-                       : WorkersDrift(config_) ||
-                             (keeps_log_ && !WorkersHaveStages(config_));
-  if (!can) return false;
-  // Before the workers run, there is nothing to go on from, nor afterwards.
-  if (member.server >= 0 && num_workers_running_ == 0) return false;
-  const auto last = started_again_at_.find(member.name);
-  return last == started_again_at_.end() ||
-         last->second < metrics_.progress().iteration;
 }
 
 bool UsesTcp(const LocalClusterOptions& options) {
@@ -246,7 +61,74 @@ absl::StatusOr<std::vector<std::string>> AddressesOfServers(
   return addresses;
 }
 
-absl::Status LocalCluster::ChooseAddresses() {
+// Starts the servers first, and the workers when all servers listen.
+class LocalLauncher final : public Launcher {
+ public:
+  explicit LocalLauncher(const LocalClusterOptions& options)
+      : options_(options),
+        config_(options.config),
+        job_path_(options.run_directory + "/job.textproto"),
+        keeps_snapshots_(config_.checkpoint().every() > 0 &&
+                         (!options.checkpoint_directory.empty() ||
+                          !config_.checkpoint().directory().empty())),
+        keeps_log_(keeps_snapshots_ && config_.checkpoint().durability() ==
+                                           CheckpointConfig::EVERY_UPDATE) {}
+
+  // To be called first: completes the job.
+  absl::Status Prepare();
+
+  bool keeps_snapshots() const { return keeps_snapshots_; }
+
+  absl::StatusOr<std::optional<Command>> CommandFor(
+      const JobProcess& process) override;
+  Decision OnFailure(const JobProcess& process, const JobState& job) override;
+  bool HasEnough(int64_t /*iteration*/) override {
+    return options_.is_enough && options_.is_enough();
+  }
+
+ private:
+  // Whether the process can be started, as far as others are concerned; what it
+  // has to know is then in the job's file.
+  absl::StatusOr<bool> IsReadyFor(const JobProcess& process);
+  // Whether the first servers of this number listen; takes their addresses.
+  bool Listen(int num_servers);
+  // Whether a process that was killed can go on with the others.
+  bool CanComeBack(const JobProcess& process, const JobState& job) const;
+  // DescribeExit, with what is known of the machine's memory.
+  std::string Describe(const JobProcess& process) const;
+  absl::Status WriteJob() const {
+    return WriteFileAtomically(job_path_, ResolvedConfigText(config_));
+  }
+  std::string AddressFile(int server) const {
+    return absl::StrCat(options_.run_directory, "/server-", server, ".address");
+  }
+  void RemoveAddressFiles() const {
+    for (int i = 0; i < config_.cluster().num_servers(); ++i) {
+      std::filesystem::remove(AddressFile(i));
+    }
+  }
+
+  const LocalClusterOptions& options_;
+  JobConfig config_;
+  const std::string job_path_;
+  const bool keeps_snapshots_;
+  const bool keeps_log_;
+  // With the servers' sockets, or certificates.
+  std::unique_ptr<TemporaryDirectory> private_;
+  absl::Time must_listen_;
+  bool workers_started_ = false;
+  int num_lost_ = 0;  // Workers that the job continues without.
+  const int64_t kills_before_ = OutOfMemoryKills();
+};
+
+absl::Status LocalLauncher::Prepare() {
+  const int num_workers = config_.cluster().num_workers();
+  if (config_.machine().worker_threads() == 0) {
+    // Written down, because a run that is resumed elsewhere would give other
+    // bits with another number.
+    config_.mutable_machine()->set_worker_threads(CoresOfEach(num_workers));
+  }
+  config_.mutable_machine()->set_workers_on_machine(num_workers);
   PS_ASSIGN_OR_RETURN(private_, TemporaryDirectory::Create());
   if (UsesTcp(options_)) {
     PS_RETURN_IF_ERROR(MakeOwnCertificates(private_->path(), &config_));
@@ -257,39 +139,15 @@ absl::Status LocalCluster::ChooseAddresses() {
   for (const std::string& address : addresses) {
     config_.mutable_cluster()->add_servers(address);
   }
+  // Files of an earlier attempt.
+  RemoveAddressFiles();
+  must_listen_ =
+      SteadyClock()->Now() + (options_.resume ? kServerResume : kServerStart);
   return absl::OkStatus();
 }
 
-absl::Status LocalCluster::StartServers() {
-  if (config_.machine().worker_threads() == 0) {
-    // Written down, because a run that is resumed elsewhere would give other
-    // bits with another number.
-    config_.mutable_machine()->set_worker_threads(
-        CoresOfEach(config_.cluster().num_workers()));
-  }
-  config_.mutable_machine()->set_workers_on_machine(
-      config_.cluster().num_workers());
-  PS_RETURN_IF_ERROR(ChooseAddresses());
-  const int num_servers = config_.cluster().num_servers();
-  // Files of an earlier attempt.
-  for (int i = 0; i < num_servers; ++i) std::filesystem::remove(AddressFile(i));
-  // Before they listen, servers read and check their snapshots.
-  const absl::Time deadline =
-      SteadyClock()->Now() + (options_.resume ? kServerResume : kServerStart);
+bool LocalLauncher::Listen(int num_servers) {
   for (int i = 0; i < num_servers; ++i) {
-    // The others may call server 0, and must know its port.
-    if (i == 1 && UsesTcp(options_)) {
-      PS_RETURN_IF_ERROR(PollUntil(deadline, &LocalCluster::StartedListen));
-    }
-    PS_RETURN_IF_ERROR(WriteJob());
-    PS_RETURN_IF_ERROR(StartServer(i));
-    ++num_servers_started_;
-  }
-  return PollUntil(deadline, &LocalCluster::StartedListen);
-}
-
-bool LocalCluster::StartedListen() {
-  for (int i = 0; i < num_servers_started_; ++i) {
     // The file is written under another name and renamed, so if it exists it is
     // complete.
     const absl::StatusOr<std::string> address = ReadFile(AddressFile(i));
@@ -299,97 +157,84 @@ bool LocalCluster::StartedListen() {
   return true;
 }
 
-absl::Status LocalCluster::StartWorkers() {
+absl::StatusOr<bool> LocalLauncher::IsReadyFor(const JobProcess& process) {
+  if (workers_started_) return true;
+  const bool is_worker = process.kind == JobProcess::Kind::kWorker;
+  // The other servers may call server 0, and must know its port.
+  const bool needs_first = process.number > 0 && UsesTcp(options_);
+  const int needed = is_worker     ? config_.cluster().num_servers()
+                     : needs_first ? 1
+                                   : 0;
+  if (!Listen(needed)) {
+    if (SteadyClock()->Now() <= must_listen_) return false;
+    return absl::DeadlineExceededError(absl::StrCat(
+        "the servers do not listen after ",
+        absl::FormatDuration(options_.resume ? kServerResume : kServerStart)));
+  }
   PS_RETURN_IF_ERROR(WriteJob());
-  for (int i = 0; i < config_.cluster().num_servers(); ++i) {
-    std::filesystem::remove(AddressFile(i));
+  if (is_worker) {
+    RemoveAddressFiles();
+    workers_started_ = true;
   }
-  workers_started_ = true;
-  for (int rank = 0; rank < config_.cluster().num_workers(); ++rank) {
-    PS_RETURN_IF_ERROR(StartWorker(rank));
-  }
-  return PollUntil(absl::InfiniteFuture(), &LocalCluster::AllEnded);
+  return true;
 }
 
-absl::Status LocalCluster::StartWorker(int rank) {
-  Member member;
-  member.name = absl::StrCat("worker-", rank);
-  member.rank = rank;
-  ++num_workers_running_;
-  std::vector<std::string> arguments = {
-      options_.worker_program, "--config=" + job_path_,
-      absl::StrCat("--rank=", rank), "--run-dir=" + options_.run_directory,
-      // From its metrics, all workers' progress is one line.
-      "--progress-seconds=0"};
-  if (rank == 0) {
-    arguments.insert(arguments.end(), options_.first_worker_arguments.begin(),
-                     options_.first_worker_arguments.end());
-  }
-  return Start(std::move(member), HostOf(options_.worker_hosts, rank),
-               arguments);
-}
-
-absl::Status LocalCluster::PollUntil(absl::Time deadline,
-                                     bool (LocalCluster::*done)()) {
-  while (!(this->*done)()) {
-    PS_RETURN_IF_ERROR(
-        children_.Poll(SteadyClock()->Now() + kTick, interrupts_->fd()));
-    LookAtMetrics();
-    if (interrupts_->Take() > 0) return absl::CancelledError("interrupted");
-    if (!failed_.empty()) return Failure();
-    PS_RETURN_IF_ERROR(StartKilledAgain());
-    if (SteadyClock()->Now() > deadline) {
-      return absl::DeadlineExceededError(
-          absl::StrCat("the servers do not listen after ",
-                       absl::FormatDuration(options_.resume ? kServerResume
-                                                            : kServerStart)));
+absl::StatusOr<std::optional<Launcher::Command>> LocalLauncher::CommandFor(
+    const JobProcess& process) {
+  PS_ASSIGN_OR_RETURN(const bool is_ready, IsReadyFor(process));
+  if (!is_ready) return std::nullopt;
+  const bool is_server = process.kind == JobProcess::Kind::kServer;
+  Command command;
+  command.network_namespace =
+      HostOf(is_server ? options_.server_hosts : options_.worker_hosts,
+             process.number)
+          .network_namespace;
+  std::vector<std::string>& arguments = command.arguments;
+  if (is_server) {
+    arguments = {options_.server_program, "--config=" + job_path_,
+                 absl::StrCat("--index=", process.number)};
+    if (!workers_started_) {
+      arguments.push_back("--address-file=" + AddressFile(process.number));
+    }
+  } else {
+    arguments = {options_.worker_program, "--config=" + job_path_,
+                 absl::StrCat("--rank=", process.number),
+                 "--run-dir=" + options_.run_directory,
+                 // From its metrics, all workers' progress is one line.
+                 "--progress-seconds=0"};
+    if (process.number == 0) {
+      arguments.insert(arguments.end(), options_.first_worker_arguments.begin(),
+                       options_.first_worker_arguments.end());
     }
   }
-  return failed_.empty() ? absl::OkStatus() : Failure();
-}
-
-bool LocalCluster::IsRunning(const std::string& name) const {
-  for (size_t child = 0; child < members_.size(); ++child) {
-    if (members_[child].name == name &&
-        children_.is_running(static_cast<int>(child))) {
-      return true;
-    }
+  if (!options_.metrics_listen.empty()) {
+    const int before = is_server ? 0 : config_.cluster().num_servers();
+    arguments.push_back(
+        "--metrics-listen=" +
+        AddressOfNumber(options_.metrics_listen, before + process.number));
   }
-  return false;
-}
-
-absl::Status LocalCluster::Failure() {
-  const absl::Time deadline = SteadyClock()->Now() + kReportedGrace;
-  while (IsRunning(failed_.Named()) && SteadyClock()->Now() < deadline) {
-    PS_RETURN_IF_ERROR(
-        children_.Poll(SteadyClock()->Now() + kTick, interrupts_->fd()));
-    if (interrupts_->Take() > 0) return absl::CancelledError("interrupted");
+  if (keeps_snapshots_ && config_.checkpoint().directory().empty()) {
+    arguments.push_back("--set=checkpoint.directory=" +
+                        options_.checkpoint_directory);
   }
-  saving_ = failed_.First().exit.code == kExitUnreachable;
-  return failed_.Status();
+  return command;
 }
 
-void LocalCluster::WaitForChildren(absl::Time deadline) {
-  while (children_.num_running() > 0 && SteadyClock()->Now() < deadline &&
-         interrupts_->Take() == 0) {
-    const absl::Time next_look = SteadyClock()->Now() + kTick;
-    if (!children_.Poll(next_look, interrupts_->fd()).ok()) return;
-  }
+bool LocalLauncher::CanComeBack(const JobProcess& process,
+                                const JobState& job) const {
+  const bool is_server = process.kind == JobProcess::Kind::kServer;
+  const bool can = is_server ? keeps_log_
+                             : WorkersDrift(config_) ||
+                                   (keeps_log_ && !WorkersHaveStages(config_));
+  if (!can || process.exit.signal == 0) return false;
+  // Before the workers run, there is nothing to go on from, nor afterwards.
+  if (is_server && job.workers_running == 0) return false;
+  return process.num_starts == 1 || process.started_in < job.iteration;
 }
 
-void LocalCluster::Relay(int child, absl::string_view line) {
-  Member& member = members_[child];
-  member.log.Take(line);
-  if (!options_.show_log) return;
-  progress_.Print(
-      absl::StrCat("[", member.name, "] ",
-                   progress_.live() ? ShortLogLine(line) : std::string(line)));
-}
-
-std::string LocalCluster::Describe(const Member& member,
-                                   const ProcessExit& exit) const {
-  std::string text = DescribeExit(exit);
-  if (exit.signal != SIGKILL) return text;
+std::string LocalLauncher::Describe(const JobProcess& process) const {
+  std::string text = DescribeExit(process.exit);
+  if (process.exit.signal != SIGKILL) return text;
   const int64_t kills = OutOfMemoryKills() - kills_before_;
   if (kills > 0) {
     text = absl::StrCat(
@@ -397,86 +242,56 @@ std::string LocalCluster::Describe(const Member& member,
         "memory left, and the kernel has killed ",
         Counted(kills, "process"), " since the job began");
   }
-  if (member.rank >= 0 && !options_.worker_memory.empty()) {
+  if (process.kind == JobProcess::Kind::kWorker &&
+      !options_.worker_memory.empty()) {
     absl::StrAppend(&text, "; a worker takes ", options_.worker_memory);
   }
   return text;
 }
 
-void LocalCluster::Ended(int child, const ProcessExit& exit) {
-  const Member& member = members_[child];
-  const int rank = member.rank;
-  if (rank >= 0) {
-    --num_workers_running_;
-    last_worker_ended_ = SteadyClock()->Now();
+Decision LocalLauncher::OnFailure(const JobProcess& process,
+                                  const JobState& job) {
+  using Action = Decision::Action;
+  const bool is_server = process.kind == JobProcess::Kind::kServer;
+  const std::string end = absl::StrCat(process.name, " ", Describe(process));
+  if (!job.has_failed && CanComeBack(process, job)) {
+    return {Action::kStartAgain, end + "; it is started again and goes on"};
   }
-  const bool running = !stopping_ && failed_.empty();
-  if (running && exit.signal != 0 && CanComeBack(member)) {
-    progress_.Print(absl::StrCat(member.name, " ", Describe(member, exit),
-                                 "; it is started again and goes on"));
-    killed_.push_back(child);
-    return;
-  }
-  if (rank <= 0) ++num_needed_ended_;
-  if (exit.ok() || stopping_) return;
   // The job is done.
-  if (workers_started_ && num_workers_running_ == 0 && member.server >= 0) {
-    return;
+  if (is_server && workers_started_ && job.workers_running == 0) {
+    return {Action::kGoOn, ""};
   }
-  const std::string& error = member.log.last_error();
+  const std::string& error = process.log.last_error();
   const std::string after_colon = error.empty() ? "" : ": " + error;
   const int may_be_lost = config_.cluster().num_workers() - MinWorkers(config_);
-  if (running && rank > 0 && num_lost_ < may_be_lost) {
+  if (!job.has_failed && !is_server && process.number > 0 &&
+      num_lost_ < may_be_lost) {
     ++num_lost_;
-    progress_.Print(absl::StrCat(
-        member.name, " ", Describe(member, exit), after_colon,
-        "; the job needs ", MinWorkers(config_),
-        " workers and continues if servers can (consistency.min_workers)"));
-    return;
+    return {Action::kGoOn, absl::StrCat(end, after_colon, "; the job needs ",
+                                        MinWorkers(config_),
+                                        " workers and continues if servers can "
+                                        "(consistency.min_workers)")};
   }
-  failed_.Add({member.name, exit, error,
-               absl::StrCat(member.name, " ", Describe(member, exit),
-                            after_colon, "\nIts log: ", options_.run_directory,
-                            "/logs/", member.name, ".log")});
+  return {Action::kFail,
+          absl::StrCat(end, after_colon, "\nIts log: ", options_.run_directory,
+                       "/logs/", process.name, ".log")};
 }
 
-void LocalCluster::LookAtMetrics() {
-  if (!metrics_.Poll() || metrics_.progress().iteration == 0) return;
-  if (options_.show_progress) {
-    progress_.Update(metrics_.progress(), SteadyClock()->Now());
-  }
-  if (options_.is_enough) enough_ = enough_ || options_.is_enough();
-}
-
-absl::Status LocalCluster::Run() {
-  interrupts_ = options_.interrupts;
-  if (interrupts_ == nullptr) {
-    PS_ASSIGN_OR_RETURN(own_interrupts_, Interrupts::Create());
-    interrupts_ = own_interrupts_.get();
-  }
-  const std::string logs = options_.run_directory + "/logs";
-  std::error_code error;
-  std::filesystem::create_directories(logs, error);
-  if (error) {
-    return absl::ErrnoToStatus(error.value(),
-                               absl::StrCat("cannot make ", logs));
-  }
-  absl::Status status = StartServers();
-  if (status.ok()) status = StartWorkers();
-  progress_.Finish();
-  stopping_ = true;
-  absl::Duration grace = kGrace;
-  if (keeps_snapshots_) {
-    // Those that can save a snapshot end by themselves; when one was killed,
-    // they cannot.
-    const absl::Duration saving =
-        absl::Seconds(config_.checkpoint().grace_seconds()) + kGrace;
-    grace = absl::IsCancelled(status) ? saving : kFailureGrace;
-    // The first to end may have been asked from outside, and the others save.
-    if (saving_) WaitForChildren(SteadyClock()->Now() + saving);
-  }
-  const absl::Status stopped = children_.Terminate(grace, interrupts_->fd());
-  return status.ok() ? stopped : status;
+std::vector<JobProcess> ProcessesOf(const ClusterConfig& cluster) {
+  std::vector<JobProcess> processes;
+  const auto add = [&processes](JobProcess::Kind kind, const char* role,
+                                int count) {
+    for (int i = 0; i < count; ++i) {
+      JobProcess process;
+      process.kind = kind;
+      process.number = i;
+      process.name = absl::StrCat(role, "-", i);
+      processes.push_back(std::move(process));
+    }
+  };
+  add(JobProcess::Kind::kServer, "server", cluster.num_servers());
+  add(JobProcess::Kind::kWorker, "worker", cluster.num_workers());
+  return processes;
 }
 
 }  // namespace
@@ -488,7 +303,20 @@ absl::Status CheckLocalCluster(const LocalClusterOptions& options) {
 }
 
 absl::Status RunLocalCluster(const LocalClusterOptions& options) {
-  return LocalCluster(options).Run();
+  LocalLauncher launcher(options);
+  PS_RETURN_IF_ERROR(launcher.Prepare());
+  SupervisorOptions supervised;
+  supervised.run_directory = options.run_directory;
+  supervised.goes_on = options.resume;
+  supervised.min_workers = MinWorkers(options.config);
+  supervised.keeps_snapshots = launcher.keeps_snapshots();
+  supervised.saving =
+      absl::Seconds(options.config.checkpoint().grace_seconds());
+  supervised.show_log = options.show_log;
+  supervised.show_progress = options.show_progress;
+  supervised.interrupts = options.interrupts;
+  std::vector<JobProcess> processes = ProcessesOf(options.config.cluster());
+  return Supervise(supervised, &launcher, &processes);
 }
 
 }  // namespace ps

@@ -50,9 +50,7 @@ struct LocalClusterOptions {
   // Called whenever metrics.jsonl has grown. If it returns true, the run ends
   // successfully.
   std::function<bool()> is_enough;
-  // For a caller that has one already; null: the cluster makes its own. Not
-  // owned.
-  Interrupts* interrupts = nullptr;
+  Interrupts* interrupts = nullptr;  // Not owned.
 };
 
 // Finds out, before the run directory exists, whether the servers' sockets can

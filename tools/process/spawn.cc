@@ -19,19 +19,6 @@
 namespace ps {
 namespace {
 
-struct Pipe {
-  UniqueFd reader;
-  UniqueFd writer;
-};
-
-absl::StatusOr<Pipe> MakePipe() {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) {
-    return absl::ErrnoToStatus(errno, "cannot make a pipe");
-  }
-  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
-
 // The child's data, prepared before the fork: after it only calls that are safe
 // in a signal handler are allowed, because other threads may have held locks.
 struct ChildPlan {
@@ -96,6 +83,14 @@ absl::Status WaitForExec(int error_fd, const std::string& program) {
 }
 
 }  // namespace
+
+absl::StatusOr<Pipe> MakePipe() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    return absl::ErrnoToStatus(errno, "cannot make a pipe");
+  }
+  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
 
 absl::StatusOr<SpawnedProcess> Spawn(const std::vector<std::string>& arguments,
                                      int network_namespace, int input) {

@@ -17,6 +17,14 @@ constexpr int kOwnNetwork = -1;
 // Stands for an input that has ended.
 constexpr int kEmptyInput = -1;
 
+struct Pipe {
+  UniqueFd reader;
+  UniqueFd writer;
+};
+
+// Children do not inherit its ends. Errors: those of the system.
+absl::StatusOr<Pipe> MakePipe();
+
 struct SpawnedProcess {
   pid_t pid = -1;
   UniqueFd pidfd;          // Readable when the process has ended.

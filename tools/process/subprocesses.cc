@@ -127,10 +127,12 @@ std::string DescribeExit(const ProcessExit& exit) {
 
 class Subprocesses::Child {
  public:
-  Child(int number, SpawnedProcess process, bool stops_with_this_process)
+  Child(int number, SpawnedProcess process, UniqueFd input,
+        bool stops_with_this_process)
       : number_(number),
         pid_(process.pid),
         pidfd_(std::move(process.pidfd)),
+        input_(std::move(input)),
         out_(std::move(process.stdout_reader)),
         err_(std::move(process.stderr_reader)) {
     if (stops_with_this_process) StopWithThisProcess(pid_);
@@ -150,6 +152,15 @@ class Subprocesses::Child {
     // Not reaped yet, so the ID cannot belong to another process.
     if (running_) kill(pid_, signal);
   }
+
+  void Send(absl::string_view line) const {
+    const std::string bytes = absl::StrCat(line, "\n");
+    // An error means that the child has just ended, which Deliver() reports.
+    const ssize_t ignored = write(input_.get(), bytes.data(), bytes.size());
+    static_cast<void>(ignored);
+  }
+
+  void CloseInput() { input_.Close(); }
 
   void AddTo(std::vector<pollfd>* polled) const {
     if (!running_) return;
@@ -190,6 +201,7 @@ class Subprocesses::Child {
     ForgetChild(pid_);
     waitpid(pid_, &status, 0);
     running_ = false;
+    input_.Close();
     ProcessExit exit;
     if (WIFSIGNALED(status)) {
       exit.signal = WTERMSIG(status);
@@ -204,6 +216,7 @@ class Subprocesses::Child {
   const int number_;
   const pid_t pid_;
   const UniqueFd pidfd_;
+  UniqueFd input_;  // Our end of it, with kLineInput.
   LineReader out_;
   LineReader err_;
   bool running_ = true;
@@ -219,10 +232,16 @@ Subprocesses::~Subprocesses() = default;
 absl::StatusOr<int> Subprocesses::Start(
     const std::vector<std::string>& arguments, int network_namespace,
     int input) {
+  Pipe pipe;
+  if (input == kLineInput) {
+    PS_ASSIGN_OR_RETURN(pipe, MakePipe());
+    input = pipe.reader.get();
+  }
   PS_ASSIGN_OR_RETURN(SpawnedProcess process,
                       Spawn(arguments, network_namespace, input));
   const int number = static_cast<int>(children_.size());
   children_.push_back(std::make_unique<Child>(number, std::move(process),
+                                              std::move(pipe.writer),
                                               stop_with_this_process_));
   return number;
 }
@@ -242,6 +261,12 @@ pid_t Subprocesses::pid(int child) const { return children_.at(child)->pid(); }
 void Subprocesses::Signal(int child, int signal) {
   children_.at(child)->Signal(signal);
 }
+
+void Subprocesses::Send(int child, absl::string_view line) {
+  children_.at(child)->Send(line);
+}
+
+void Subprocesses::CloseInput(int child) { children_.at(child)->CloseInput(); }
 
 void Subprocesses::SignalAll(int signal) {
   for (const auto& child : children_) child->Signal(signal);

@@ -18,6 +18,9 @@
 
 namespace ps {
 
+// Stands for an input into which Send() writes.
+constexpr int kLineInput = -2;
+
 // How a process ended.
 struct ProcessExit {
   int code = 0;    // Exit code, if signal is 0.
@@ -32,8 +35,8 @@ std::string DescribeExit(const ProcessExit& exit);
 
 enum class OutputStream { kStdout, kStderr };
 
-// Called from within Poll() and Terminate(). They may call Signal(), but no
-// other method that changes the object.
+// Called from within Poll() and Terminate(). They may call Signal(), Send() and
+// CloseInput(), but no other method that changes the object.
 struct SubprocessCallbacks {
   // Gets a line without its end. The last output of a process counts as a line
   // even without a line end, and a line longer than 64 KiB is delivered in
@@ -60,7 +63,7 @@ class Subprocesses {
   Subprocesses& operator=(const Subprocesses&) = delete;
 
   // Starts a program and returns its number: 0, 1, 2, ... Arguments and errors:
-  // those of Spawn().
+  // those of Spawn(); `input` may also be kLineInput.
   absl::StatusOr<int> Start(const std::vector<std::string>& arguments,
                             int network_namespace = kOwnNetwork,
                             int input = kEmptyInput);
@@ -77,6 +80,13 @@ class Subprocesses {
 
   // Does nothing if the child has ended.
   void Signal(int child, int signal);
+
+  // Writes a line to a child that was started with kLineInput. The system keeps
+  // 64 KiB that the child has not read; then this call waits. Does nothing if
+  // the child, or its input, has ended.
+  void Send(int child, absl::string_view line);
+  // Ends that input.
+  void CloseInput(int child);
 
   // Ends all children: SIGTERM, then SIGKILL to those that still run after
   // `grace`. Returns when all have ended and have been reported, or an error if

@@ -196,6 +196,21 @@ TEST_F(SubprocessesTest, AChildReadsTheInputThatItIsGiven) {
   EXPECT_THAT(out_[*child], ElementsAre("one"));
 }
 
+TEST_F(SubprocessesTest, AChildReadsTheLinesThatAreSentToIt) {
+  const auto one = children_.Start({"/bin/cat"}, kOwnNetwork, kLineInput);
+  const auto other = children_.Start({"/bin/cat"}, kOwnNetwork, kLineInput);
+  ASSERT_TRUE(one.ok() && other.ok()) << one.status() << other.status();
+  children_.Send(*one, "two words");
+  children_.Send(*other, "");
+  children_.CloseInput(*other);
+  children_.Send(*other, "too late");
+  children_.CloseInput(*one);
+  WaitForAll();
+  EXPECT_THAT(out_[*one], ElementsAre("two words"));
+  EXPECT_THAT(out_[*other], ElementsAre(""));
+  children_.Send(*one, "too late");
+}
+
 TEST_F(SubprocessesTest, AChildDoesNotInheritThatWeIgnoreSignals) {
   signal(SIGPIPE, SIG_IGN);
   const int child = Start("kill -PIPE $$; exit 0");

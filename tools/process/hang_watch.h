@@ -1,6 +1,6 @@
 // Notices that a job hangs.
-#ifndef TOOLS_LAUNCH_HANG_WATCH_H_
-#define TOOLS_LAUNCH_HANG_WATCH_H_
+#ifndef TOOLS_PROCESS_HANG_WATCH_H_
+#define TOOLS_PROCESS_HANG_WATCH_H_
 
 #include <cstdint>
 #include <map>
@@ -42,4 +42,4 @@ class HangWatch {
 
 }  // namespace ps
 
-#endif  // TOOLS_LAUNCH_HANG_WATCH_H_
+#endif  // TOOLS_PROCESS_HANG_WATCH_H_

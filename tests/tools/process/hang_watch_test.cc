@@ -1,4 +1,4 @@
-#include "tools/launch/hang_watch.h"
+#include "tools/process/hang_watch.h"
 
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
