@@ -17,7 +17,7 @@
 #include "tools/bench/load/peer.h"
 #include "tools/bench/load/report.h"
 #include "tools/bench/load/report_json.h"
-#include "tools/bench/processes/peer_messages.h"
+#include "tools/bench/processes/peer.h"
 #include "tools/command_line/commands.h"
 #include "tools/command_line/human_format.h"
 #include "tools/command_line/options.h"

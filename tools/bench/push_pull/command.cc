@@ -9,7 +9,7 @@
 #include "common/file.h"
 #include "common/flags.h"
 #include "common/status_macros.h"
-#include "tools/bench/processes/peer_messages.h"
+#include "tools/bench/processes/peer.h"
 #include "tools/bench/push_pull/measurement.h"
 #include "tools/bench/push_pull/options.h"
 #include "tools/bench/push_pull/peer.h"

@@ -1,6 +1,6 @@
 // Hands units of work out to processes, and again what is lost with a process.
-#ifndef TOOLS_INFLUENCE_WORK_FORCE_H_
-#define TOOLS_INFLUENCE_WORK_FORCE_H_
+#ifndef TOOLS_PROCESS_WORKER_POOL_H_
+#define TOOLS_PROCESS_WORKER_POOL_H_
 
 #include <cstdint>
 #include <functional>
@@ -11,12 +11,10 @@
 
 namespace ps {
 
-// A process reads "unit N" lines from its standard input, does each, and then
-// writes "done N" to its standard output. It ends when its input does. If a
-// unit cannot be done, it writes "error CODE MESSAGE", with the number of an
-// absl::StatusCode, and ends. Doing a unit twice must have the same effect as
-// doing it once.
-struct WorkForceOptions {
+// A process is asked for a unit by its number (requests.h), answers with the
+// number when the unit is done, and ends when its input does. Doing a unit
+// twice must have the same effect as doing it once.
+struct WorkerPoolOptions {
   std::vector<std::string> command;  // Of one process.
   int64_t num_processes = 1;         // At most; no more than there are units.
   // Units with equal numbers here, such as those of one checkpoint, go to the
@@ -32,12 +30,8 @@ struct WorkForceOptions {
 // is replaced, and its unit is given to another process. Errors: that of a
 // process; kAborted if the same unit was lost three times; kCancelled after
 // SIGINT or SIGTERM; those of Subprocesses.
-absl::Status DoAllUnits(const WorkForceOptions& options);
-
-// The other side: calls `work` for each unit that standard input names. Returns
-// the exit code.
-int ServeUnits(const std::function<absl::Status(int64_t unit)>& work);
+absl::Status DoAllUnits(const WorkerPoolOptions& options);
 
 }  // namespace ps
 
-#endif  // TOOLS_INFLUENCE_WORK_FORCE_H_
+#endif  // TOOLS_PROCESS_WORKER_POOL_H_

@@ -1,6 +1,8 @@
-#include "tools/bench/processes/peer_messages.h"
+#include "tools/bench/processes/peer.h"
 
 #include <cstdint>
+#include <sstream>
+#include <string>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -71,6 +73,54 @@ TEST(PeerMessages, TimingsComeBack) {
   EXPECT_EQ(parsed->payload_bytes, 3);
   EXPECT_EQ(parsed->answer_bytes, 4);
   EXPECT_FALSE(ParseTiming({1, 2, 3}).ok());
+}
+
+// Runs the loop in this process.
+class PeerLoopTest : public testing::Test {
+ protected:
+  // The output of the loop for these lines and the end of input.
+  std::string Serve(const std::string& requests, const PeerAnswer& ready) {
+    std::istringstream input(requests);
+    testing::internal::CaptureStdout();
+    exit_code_ = ServePeer(
+        &input, [&] { return ready; },
+        [](const PeerRequest& request) -> PeerAnswer {
+          if (request.verb == PeerRequest::kCheck) {
+            return absl::DataLossError("element 3\nis wrong");
+          }
+          return std::vector<int64_t>{request.count, 2 * request.count};
+        });
+    return testing::internal::GetCapturedStdout();
+  }
+
+  int exit_code_ = -1;
+};
+
+const PeerAnswer kReady = std::vector<int64_t>{7};
+
+TEST_F(PeerLoopTest, EveryRequestIsAnsweredInTurn) {
+  EXPECT_EQ(Serve("push 1\npull 20\n", kReady), "ok 7\nok 1 2\nok 20 40\n");
+  EXPECT_EQ(exit_code_, 0);
+  EXPECT_EQ(Serve("", kReady), "ok 7\n");
+  EXPECT_EQ(exit_code_, 0);
+}
+
+TEST_F(PeerLoopTest, AnErrorIsTheLastWord) {
+  EXPECT_EQ(Serve("push 1\ncheck 1\npush 1\n", kReady),
+            "ok 7\nok 1 2\nerror 10 element 3 is wrong\n");
+  EXPECT_EQ(exit_code_, 1);
+}
+
+TEST_F(PeerLoopTest, WhoCannotStartSaysWhy) {
+  EXPECT_EQ(Serve("push 1\n", absl::NotFoundError("no job")),
+            "error 10 no job\n");
+  EXPECT_EQ(exit_code_, 1);
+}
+
+TEST_F(PeerLoopTest, WhatIsNoRequestIsSaid) {
+  EXPECT_THAT(Serve("shove 1\n", kReady),
+              HasSubstr("error 10 \"shove 1\" is no request of the bench"));
+  EXPECT_EQ(exit_code_, 1);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "tools/influence/work_force.h"
+#include "tools/process/worker_pool.h"
 
 #include <filesystem>
 #include <string>
@@ -16,20 +16,20 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-class WorkForceTest : public testing::Test {
+class WorkerPoolTest : public testing::Test {
  protected:
-  WorkForceTest() : directory_(NewTestDirectory()) {}
-  ~WorkForceTest() override { fs::remove_all(directory_); }
+  WorkerPoolTest() : directory_(NewTestDirectory()) {}
+  ~WorkerPoolTest() override { fs::remove_all(directory_); }
 
   // Processes that run this line of shell for each unit, whose number is $unit,
   // and then say that it is done.
   absl::Status Do(const std::string& line, const std::vector<int64_t>& groups,
                   int64_t num_processes) {
-    WorkForceOptions options;
-    options.command = {"/bin/sh", "-c",
-                       absl::StrCat("cd ", directory_.string(),
-                                    " && while read word unit; do ", line,
-                                    "; echo done $unit; done")};
+    WorkerPoolOptions options;
+    options.command = {
+        "/bin/sh", "-c",
+        absl::StrCat("cd ", directory_.string(), " && while read unit; do ",
+                     line, "; echo ok $unit; done")};
     options.num_processes = num_processes;
     options.groups = groups;
     options.progress = [this](int64_t done) { done_ = done; };
@@ -48,7 +48,7 @@ class WorkForceTest : public testing::Test {
   std::vector<std::string> lost_;
 };
 
-TEST_F(WorkForceTest, AllUnitsAreDoneOnceAndByGroups) {
+TEST_F(WorkerPoolTest, AllUnitsAreDoneOnceAndByGroups) {
   const absl::Status status = Do("echo $unit >> units", {0, 1, 0, 1, 0}, 1);
   EXPECT_TRUE(status.ok()) << status;
   EXPECT_EQ(done_, 5);
@@ -56,7 +56,7 @@ TEST_F(WorkForceTest, AllUnitsAreDoneOnceAndByGroups) {
   EXPECT_TRUE(lost_.empty());
 }
 
-TEST_F(WorkForceTest, MoreProcessesThanUnitsDoThemAll) {
+TEST_F(WorkerPoolTest, MoreProcessesThanUnitsDoThemAll) {
   const absl::Status status = Do("touch $unit", {0, 0, 0}, 8);
   EXPECT_TRUE(status.ok()) << status;
   EXPECT_EQ(done_, 3);
@@ -65,7 +65,7 @@ TEST_F(WorkForceTest, MoreProcessesThanUnitsDoThemAll) {
   }
 }
 
-TEST_F(WorkForceTest, UnitOfAKilledProcessIsDoneByAnother) {
+TEST_F(WorkerPoolTest, UnitOfAKilledProcessIsDoneByAnother) {
   // The first process that gets unit 2 is killed before it has done it, and
   // the next one after it has written, but not said that it has.
   const absl::Status status =
@@ -83,7 +83,7 @@ TEST_F(WorkForceTest, UnitOfAKilledProcessIsDoneByAnother) {
   EXPECT_EQ(units, 6);
 }
 
-TEST_F(WorkForceTest, UnitThatEndsEveryProcessIsAnError) {
+TEST_F(WorkerPoolTest, UnitThatEndsEveryProcessIsAnError) {
   const absl::Status status =
       Do("if [ $unit = 1 ]; then echo no memory >&2; exit 3; fi", {0, 0, 0}, 2);
   EXPECT_TRUE(absl::IsAborted(status)) << status;
@@ -92,7 +92,7 @@ TEST_F(WorkForceTest, UnitThatEndsEveryProcessIsAnError) {
                                           "time"));
 }
 
-TEST_F(WorkForceTest, ErrorOfAProcessEndsTheWork) {
+TEST_F(WorkerPoolTest, ErrorOfAProcessEndsTheWork) {
   const absl::Status status =
       Do("if [ $unit = 1 ]; then echo error 5 the file is gone; exit 1; fi",
          {0, 0, 0}, 2);
@@ -101,8 +101,8 @@ TEST_F(WorkForceTest, ErrorOfAProcessEndsTheWork) {
             absl::AbortedError("of some kind"));
 }
 
-TEST_F(WorkForceTest, ProgramThatCannotRunIsAnError) {
-  WorkForceOptions options;
+TEST_F(WorkerPoolTest, ProgramThatCannotRunIsAnError) {
+  WorkerPoolOptions options;
   options.command = {directory_ / "nothing"};
   options.groups = {0};
   EXPECT_TRUE(absl::IsNotFound(DoAllUnits(options)));

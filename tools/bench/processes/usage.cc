@@ -1,4 +1,4 @@
-#include "tools/bench/processes/cpu_time.h"
+#include "tools/bench/processes/usage.h"
 
 #include <unistd.h>
 
@@ -6,9 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "common/file.h"
 #include "common/status_macros.h"
 
@@ -44,6 +46,29 @@ absl::StatusOr<CpuTime> CpuTimeOf(pid_t pid) {
   time.user = static_cast<double>(user) / ticks;
   time.system = static_cast<double>(system) / ticks;
   return time;
+}
+
+absl::StatusOr<int64_t> ParseResidentBytes(absl::string_view status_text,
+                                           absl::string_view path) {
+  // proc(5): "VmRSS:     1234 kB", where a kB is 1024 bytes.
+  for (absl::string_view line : absl::StrSplit(status_text, '\n')) {
+    if (!absl::ConsumePrefix(&line, "VmRSS:")) continue;
+    int64_t kilobytes = 0;
+    if (absl::ConsumeSuffix(&line, " kB") &&
+        absl::SimpleAtoi(absl::StripAsciiWhitespace(line), &kilobytes) &&
+        kilobytes >= 0) {
+      return kilobytes << 10;
+    }
+    break;
+  }
+  return absl::DataLossError(
+      absl::StrCat(path, " has no VmRSS as proc(5) says"));
+}
+
+absl::StatusOr<int64_t> ResidentBytesOf(pid_t pid) {
+  const std::string path = absl::StrCat("/proc/", pid, "/status");
+  PS_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  return ParseResidentBytes(text, path);
 }
 
 }  // namespace ps
