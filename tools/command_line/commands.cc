@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "common/exit_codes.h"
 #include "common/nearest_word.h"
+#include "common/program.h"
 
 namespace ps {
 namespace {
@@ -114,6 +115,13 @@ int FailCommand(const std::string& command, const absl::Status& status,
   std::fprintf(stderr, "gradsieve %s: %s\n", command.c_str(),
                std::string(status.message()).c_str());
   return exit_code;
+}
+
+int EndCommand(const std::string& command, const absl::Status& status) {
+  if (status.ok()) return kExitDone;
+  return FailCommand(
+      command, status,
+      absl::IsCancelled(status) ? kExitInterrupted : ExitCodeFor(status));
 }
 
 }  // namespace ps

@@ -35,6 +35,10 @@ std::string DescribeCommands(const std::string& program,
 int FailCommand(const std::string& command, const absl::Status& status,
                 int exit_code);
 
+// The end of a command: kExitDone for OK, and otherwise FailCommand() with
+// kExitInterrupted for kCancelled, and ExitCodeFor() for other errors.
+int EndCommand(const std::string& command, const absl::Status& status);
+
 // The commands, which tools/gradsieve.cc lists with their meanings. Each is
 // defined in the folder of its name, or else in tools/commands. All have the
 // form of Command::run.

@@ -10,7 +10,6 @@
 #include "common/exit_codes.h"
 #include "common/flags.h"
 #include "common/job_fields.h"
-#include "common/program.h"
 #include "common/status_macros.h"
 #include "security/job_certificates.h"
 #include "tools/command_line/commands.h"
@@ -104,9 +103,7 @@ int RunCertsCommand(int argc, char** argv) {
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
   const absl::Status days = CheckOptionRange("days", flags.days, 1, kMaxDays);
   if (!days.ok()) return FailCommand("certs", days, kExitUsage);
-  const absl::Status status = Run(flags);
-  if (status.ok()) return kExitDone;
-  return FailCommand("certs", status, ExitCodeFor(status));
+  return EndCommand("certs", Run(flags));
 }
 
 }  // namespace ps

@@ -8,7 +8,6 @@
 
 #include "common/flags.h"
 #include "common/json.h"
-#include "common/program.h"
 #include "common/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "tools/command_line/commands.h"
@@ -85,9 +84,7 @@ int RunCompareCommand(int argc, char** argv) {
   command_line.AddSwitch("json", "Print a JSON array in place of the table.",
                          &flags.json);
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
-  const absl::Status status = Compare(flags);
-  if (!status.ok()) return FailCommand("compare", status, ExitCodeFor(status));
-  return kExitDone;
+  return EndCommand("compare", Compare(flags));
 }
 
 }  // namespace ps

@@ -25,7 +25,6 @@
 #include "common/file.h"
 #include "common/flags.h"
 #include "common/job_fields.h"
-#include "common/program.h"
 #include "common/status_macros.h"
 #include "proto/config.pb.h"
 #include "security/job_certificates.h"
@@ -529,9 +528,7 @@ int RunManifestsCommand(int argc, char** argv) {
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
   const absl::Status usage = CheckFlags(flags);
   if (!usage.ok()) return FailCommand("manifests", usage, kExitUsage);
-  const absl::Status status = Run(flags);
-  if (status.ok()) return kExitDone;
-  return FailCommand("manifests", status, ExitCodeFor(status));
+  return EndCommand("manifests", Run(flags));
 }
 
 }  // namespace ps

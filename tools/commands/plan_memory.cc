@@ -4,11 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/config.h"
-#include "common/exit_codes.h"
 #include "common/flags.h"
 #include "common/job_fields.h"
 #include "common/json.h"
-#include "common/program.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
 #include "nlohmann/json.hpp"
@@ -120,9 +118,7 @@ int RunPlanMemoryCommand(int argc, char** argv) {
                          &flags.json);
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
   FLAGS_minloglevel = google::GLOG_WARNING;
-  const absl::Status status = Run(flags);
-  if (status.ok()) return kExitDone;
-  return FailCommand("plan-memory", status, ExitCodeFor(status));
+  return EndCommand("plan-memory", Run(flags));
 }
 
 }  // namespace ps

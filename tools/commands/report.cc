@@ -11,7 +11,6 @@
 #include "absl/strings/str_split.h"
 #include "common/file.h"
 #include "common/flags.h"
-#include "common/program.h"
 #include "common/status_macros.h"
 #include "tools/command_line/commands.h"
 #include "tools/report/html_report.h"
@@ -170,9 +169,7 @@ int RunReportCommand(int argc, char** argv) {
   command_line.AddSwitch("markdown", "Also print the table, as Markdown.",
                          &flags.markdown);
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
-  const absl::Status status = Report(flags);
-  if (!status.ok()) return FailCommand("report", status, ExitCodeFor(status));
-  return kExitDone;
+  return EndCommand("report", Report(flags));
 }
 
 }  // namespace ps

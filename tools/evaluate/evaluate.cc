@@ -10,7 +10,6 @@
 #include "common/exit_codes.h"
 #include "common/flags.h"
 #include "common/json.h"
-#include "common/program.h"
 #include "common/status_macros.h"
 #include "data/dataset.h"
 #include "glog/logging.h"
@@ -159,9 +158,7 @@ int RunEvaluateCommand(int argc, char** argv) {
         kExitUsage);
   }
   FLAGS_minloglevel = google::GLOG_WARNING;
-  const absl::Status status = Run(flags);
-  if (status.ok()) return kExitDone;
-  return FailCommand("evaluate", status, ExitCodeFor(status));
+  return EndCommand("evaluate", Run(flags));
 }
 
 }  // namespace ps

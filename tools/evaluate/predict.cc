@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "common/exit_codes.h"
 #include "common/flags.h"
-#include "common/program.h"
 #include "common/status_macros.h"
 #include "data/dataset.h"
 #include "data/image_converter.h"
@@ -232,9 +231,7 @@ int RunPredictCommand(int argc, char** argv) {
   const absl::Status checked = CheckFlags(flags);
   if (!checked.ok()) return FailCommand("predict", checked, kExitUsage);
   FLAGS_minloglevel = google::GLOG_WARNING;
-  const absl::Status status = Run(flags);
-  if (status.ok()) return kExitDone;
-  return FailCommand("predict", status, ExitCodeFor(status));
+  return EndCommand("predict", Run(flags));
 }
 
 }  // namespace ps

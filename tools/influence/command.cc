@@ -15,7 +15,6 @@
 #include "common/exit_codes.h"
 #include "common/file.h"
 #include "common/flags.h"
-#include "common/program.h"
 #include "common/status_macros.h"
 #include "data/dataset.h"
 #include "glog/logging.h"
@@ -177,11 +176,7 @@ int RunInfluenceCommand(int argc, char** argv) {
   const absl::Status checked = CheckInfluenceFlags(flags);
   if (!checked.ok()) return FailCommand("influence", checked, kExitUsage);
   FLAGS_minloglevel = google::GLOG_WARNING;
-  const absl::Status status = Run(flags);
-  if (status.ok()) return kExitDone;
-  return FailCommand(
-      "influence", status,
-      absl::IsCancelled(status) ? kExitInterrupted : ExitCodeFor(status));
+  return EndCommand("influence", Run(flags));
 }
 
 }  // namespace ps

@@ -9,7 +9,6 @@
 #include "common/file.h"
 #include "common/flags.h"
 #include "common/job_fields.h"
-#include "common/program.h"
 #include "common/safetensors.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
@@ -91,11 +90,6 @@ absl::Status Import(const ImportFlags& flags) {
   return absl::OkStatus();
 }
 
-int Finish(const char* command, const absl::Status& status, int failure) {
-  if (status.ok()) return kExitDone;
-  return FailCommand(command, status, failure);
-}
-
 }  // namespace
 
 int RunModelExport(int argc, char** argv) {
@@ -125,8 +119,7 @@ int RunModelExport(int argc, char** argv) {
   AddOverrides(&command_line, &flags.evaluated.overrides, "data.directory=X");
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
   FLAGS_minloglevel = google::GLOG_WARNING;
-  const absl::Status status = Export(flags);
-  return Finish("model export", status, ExitCodeFor(status));
+  return EndCommand("model export", Export(flags));
 }
 
 int RunModelImport(int argc, char** argv) {
@@ -147,7 +140,9 @@ int RunModelImport(int argc, char** argv) {
   command_line.AddRequiredOption(
       "output", "DIR", "The folder to write to; it is made.", &flags.output);
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
-  return Finish("model import", Import(flags), kExitFailed);
+  const absl::Status status = Import(flags);
+  if (status.ok()) return kExitDone;
+  return FailCommand("model import", status, kExitFailed);
 }
 
 }  // namespace ps
