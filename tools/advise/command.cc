@@ -183,7 +183,7 @@ int Advise(const AdviseFlags& flags) {
   if (!job.ok()) return Fail(job.status(), kExitConfig);
   const absl::StatusOr<AdviseOptions> options = ParseAdviseFlags(flags, *job);
   if (!options.ok()) return Fail(options.status(), kExitUsage);
-  absl::StatusOr<std::optional<AtomicFile>> json = OpenJsonFile(flags.json);
+  absl::StatusOr<std::optional<AtomicFile>> json = OpenOutput(flags.json);
   if (!json.ok()) return Fail(json.status(), kExitFailed);
   const absl::StatusOr<Advice> advice = Adviser(*options).Run(*job);
   if (absl::IsCancelled(advice.status())) {
@@ -192,7 +192,7 @@ int Advise(const AdviseFlags& flags) {
   }
   if (!advice.ok()) return Fail(advice.status(), kExitFailed);
   std::printf("\n%s", AdviceReport(*advice).c_str());
-  const absl::Status written = CommitJsonFile(AdviceJson(*advice), &*json);
+  const absl::Status written = CommitOutput(AdviceJson(*advice), &*json);
   return written.ok() ? kExitDone : Fail(written, kExitFailed);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -117,11 +118,13 @@ int FailCommand(const std::string& command, const absl::Status& status,
   return exit_code;
 }
 
-int EndCommand(const std::string& command, const absl::Status& status) {
+int EndCommand(const std::string& command, const absl::Status& status,
+               std::optional<int> failure) {
   if (status.ok()) return kExitDone;
-  return FailCommand(
-      command, status,
-      absl::IsCancelled(status) ? kExitInterrupted : ExitCodeFor(status));
+  return FailCommand(command, status,
+                     absl::IsCancelled(status)
+                         ? kExitInterrupted
+                         : failure.value_or(ExitCodeFor(status)));
 }
 
 }  // namespace ps

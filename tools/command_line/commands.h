@@ -3,6 +3,7 @@
 #ifndef TOOLS_COMMAND_LINE_COMMANDS_H_
 #define TOOLS_COMMAND_LINE_COMMANDS_H_
 
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -36,8 +37,10 @@ int FailCommand(const std::string& command, const absl::Status& status,
                 int exit_code);
 
 // The end of a command: kExitDone for OK, and otherwise FailCommand() with
-// kExitInterrupted for kCancelled, and ExitCodeFor() for other errors.
-int EndCommand(const std::string& command, const absl::Status& status);
+// kExitInterrupted for kCancelled, and for other errors with `failure` or, by
+// default, ExitCodeFor().
+int EndCommand(const std::string& command, const absl::Status& status,
+               std::optional<int> failure = std::nullopt);
 
 // The commands, which tools/gradsieve.cc lists with their meanings. Each is
 // defined in the folder of its name, or else in tools/commands. All have the

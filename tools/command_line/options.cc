@@ -7,15 +7,17 @@
 
 namespace ps {
 
-absl::Status CheckOptionRange(absl::string_view option, int64_t value,
-                              int64_t least, int64_t most) {
-  if (value >= least && value <= most) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "--", option, " is ", value, "; must be in [", least, ", ", most, "]"));
+absl::Status CheckOptionRanges(std::initializer_list<OptionRange> ranges) {
+  for (const OptionRange& range : ranges) {
+    if (range.value >= range.least && range.value <= range.most) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--", range.option, " is ", range.value, "; must be in [",
+                     range.least, ", ", range.most, "]"));
+  }
+  return absl::OkStatus();
 }
 
-absl::StatusOr<std::optional<AtomicFile>> OpenJsonFile(
-    const std::string& path) {
+absl::StatusOr<std::optional<AtomicFile>> OpenOutput(const std::string& path) {
   std::optional<AtomicFile> file;
   if (!path.empty()) {
     PS_ASSIGN_OR_RETURN(AtomicFile made, AtomicFile::Create(path));
@@ -24,10 +26,10 @@ absl::StatusOr<std::optional<AtomicFile>> OpenJsonFile(
   return file;
 }
 
-absl::Status CommitJsonFile(const std::string& json,
-                            std::optional<AtomicFile>* file) {
+absl::Status CommitOutput(const std::string& text,
+                          std::optional<AtomicFile>* file) {
   if (!file->has_value()) return absl::OkStatus();
-  PS_RETURN_IF_ERROR((*file)->Append(json));
+  PS_RETURN_IF_ERROR((*file)->Append(text));
   return (*file)->Commit();
 }
 

@@ -3,6 +3,7 @@
 #define TOOLS_COMMAND_LINE_OPTIONS_H_
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 
@@ -13,19 +14,26 @@
 
 namespace ps {
 
-// Checks that `value` is in [least, most]. Errors: kInvalidArgument naming the
-// option (without its dashes), the value and the range.
-absl::Status CheckOptionRange(absl::string_view option, int64_t value,
-                              int64_t least, int64_t most);
+struct OptionRange {
+  absl::string_view option;  // Without its dashes.
+  int64_t value = 0;
+  // It must be in [least, most].
+  int64_t least = 0;
+  int64_t most = 0;
+};
 
-// The file of an option --json=FILE. To be called before anything is measured,
-// so that a path that cannot be written is reported at once. Returns no file
-// for an empty path. Errors: those of AtomicFile.
-absl::StatusOr<std::optional<AtomicFile>> OpenJsonFile(const std::string& path);
+// Errors: kInvalidArgument naming the first option outside its range, its value
+// and the range.
+absl::Status CheckOptionRanges(std::initializer_list<OptionRange> ranges);
+
+// The file of an option such as --json=FILE. To be called before anything is
+// measured, so that a path that cannot be written is reported at once. Returns
+// no file for an empty path. Errors: those of AtomicFile.
+absl::StatusOr<std::optional<AtomicFile>> OpenOutput(const std::string& path);
 
 // Writes the file, if there is one, and makes it appear.
-absl::Status CommitJsonFile(const std::string& json,
-                            std::optional<AtomicFile>* file);
+absl::Status CommitOutput(const std::string& text,
+                          std::optional<AtomicFile>* file);
 
 }  // namespace ps
 

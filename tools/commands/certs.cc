@@ -101,7 +101,8 @@ int RunCertsCommand(int argc, char** argv) {
                          &flags.kubernetes);
   AddOverrides(&command_line, &flags.overrides, "cluster.num_workers=8");
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
-  const absl::Status days = CheckOptionRange("days", flags.days, 1, kMaxDays);
+  const absl::Status days =
+      CheckOptionRanges({{"days", flags.days, 1, kMaxDays}});
   if (!days.ok()) return FailCommand("certs", days, kExitUsage);
   return EndCommand("certs", Run(flags));
 }

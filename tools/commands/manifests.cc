@@ -177,7 +177,8 @@ absl::Status CheckFlags(const Flags& flags) {
         std::pair("servers", flags.servers),
         std::pair("worker-cpus", flags.worker_cpus)}) {
     if (number == 0) continue;
-    PS_RETURN_IF_ERROR(CheckOptionRange(option, number, 1, kMostProcesses));
+    PS_RETURN_IF_ERROR(
+        CheckOptionRanges({{option, number, 1, kMostProcesses}}));
   }
   PS_RETURN_IF_ERROR(CheckQuantity("worker-memory", flags.worker_memory));
   PS_RETURN_IF_ERROR(CheckQuantity("server-memory", flags.server_memory));

@@ -131,11 +131,11 @@ std::string ReportJson(const EvaluatedJob& job, const std::string& split,
 absl::Status Run(const Flags& flags) {
   PS_ASSIGN_OR_RETURN(const EvaluatedJob job,
                       FindEvaluatedJob(flags.evaluated));
-  PS_ASSIGN_OR_RETURN(std::optional<AtomicFile> json, OpenJsonFile(flags.json));
+  PS_ASSIGN_OR_RETURN(std::optional<AtomicFile> json, OpenOutput(flags.json));
   PS_ASSIGN_OR_RETURN(const EvaluationResult result,
                       EvaluateSplit(job, flags.split));
   std::fputs(ReportText(job, flags.split, result).c_str(), stdout);
-  return CommitJsonFile(ReportJson(job, flags.split, result), &json);
+  return CommitOutput(ReportJson(job, flags.split, result), &json);
 }
 
 }  // namespace

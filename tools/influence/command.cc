@@ -127,8 +127,8 @@ std::vector<QueryResult> QueryResults(const InfluenceResult& result,
 
 absl::Status Run(const InfluenceFlags& flags) {
   PS_ASSIGN_OR_RETURN(const EvaluatedJob job, FindRun(flags));
-  PS_ASSIGN_OR_RETURN(std::optional<AtomicFile> json, OpenJsonFile(flags.json));
-  PS_ASSIGN_OR_RETURN(std::optional<AtomicFile> page, OpenJsonFile(flags.page));
+  PS_ASSIGN_OR_RETURN(std::optional<AtomicFile> json, OpenOutput(flags.json));
+  PS_ASSIGN_OR_RETURN(std::optional<AtomicFile> page, OpenOutput(flags.page));
   PS_ASSIGN_OR_RETURN(const DatasetPair data, ReadInfluenceData(job.config));
   if (data.train->example_shape().task != Task::kImages) {
     return absl::InvalidArgumentError(
@@ -157,10 +157,10 @@ absl::Status Run(const InfluenceFlags& flags) {
   result.rankings = RankExamples(result.sums);
   result.mislabelled = std::move(mislabelled);
   std::fputs(InfluenceText(result).c_str(), stdout);
-  PS_RETURN_IF_ERROR(CommitJsonFile(InfluenceJson(result), &json));
+  PS_RETURN_IF_ERROR(CommitOutput(InfluenceJson(result), &json));
   if (!page.has_value()) return absl::OkStatus();
   PS_ASSIGN_OR_RETURN(const std::string html, InfluencePage(result, data));
-  return CommitJsonFile(html, &page);
+  return CommitOutput(html, &page);
 }
 
 }  // namespace

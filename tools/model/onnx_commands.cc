@@ -140,9 +140,7 @@ int RunModelImport(int argc, char** argv) {
   command_line.AddRequiredOption(
       "output", "DIR", "The folder to write to; it is made.", &flags.output);
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
-  const absl::Status status = Import(flags);
-  if (status.ok()) return kExitDone;
-  return FailCommand("model import", status, kExitFailed);
+  return EndCommand("model import", Import(flags), kExitFailed);
 }
 
 }  // namespace ps
