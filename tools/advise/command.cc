@@ -19,7 +19,7 @@
 #include "tools/advise/prediction.h"
 #include "tools/command_line/commands.h"
 #include "tools/command_line/options.h"
-#include "tools/process/find_program.h"
+#include "tools/process/local_cluster.h"
 #include "tools/process/signals.h"
 #include "tools/process/temporary_directory.h"
 
@@ -145,8 +145,7 @@ absl::StatusOr<std::vector<SettingMeasures>> Adviser::MeasureTurn() {
 }
 
 absl::StatusOr<Advice> Adviser::Run(const JobConfig& job) {
-  PS_ASSIGN_OR_RETURN(measurement_.server_program, FindProgram("server"));
-  PS_ASSIGN_OR_RETURN(measurement_.worker_program, FindProgram("worker"));
+  PS_RETURN_IF_ERROR(FindJobPrograms().status());
   PS_ASSIGN_OR_RETURN(interrupts_, Interrupts::Create());
   PS_ASSIGN_OR_RETURN(directory_, TemporaryDirectory::Create());
   measurement_.seconds = options_.seconds / options_.turns;

@@ -15,8 +15,6 @@ namespace ps {
 struct MeasurementOptions {
   JobConfig config;           // Validated and synchronous.
   std::string run_directory;  // Made for this measurement.
-  std::string server_program;
-  std::string worker_program;
   // Training time to measure, after the warm-up. At least kMeasuredIterations
   // iterations are measured.
   double seconds = 2;

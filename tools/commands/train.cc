@@ -28,7 +28,6 @@
 #include "tools/checkpoint/job_snapshots.h"
 #include "tools/checkpoint/reshard.h"
 #include "tools/command_line/commands.h"
-#include "tools/process/find_program.h"
 #include "tools/process/local_cluster.h"
 #include "tools/process/port_range.h"
 #include "tools/process/signals.h"
@@ -105,8 +104,7 @@ void MakePathsAbsolute(JobConfig* job) {
 }
 
 // The job of a new run, or of one to go on with; its directory comes later.
-absl::StatusOr<LocalClusterOptions> OptionsOf(const Flags& flags,
-                                              const JobConfig& config) {
+LocalClusterOptions OptionsOf(const Flags& flags, const JobConfig& config) {
   LocalClusterOptions options;
   options.config = config;
   MakePathsAbsolute(&options.config);
@@ -117,11 +115,6 @@ absl::StatusOr<LocalClusterOptions> OptionsOf(const Flags& flags,
   }
   if (!flags.page.empty()) {
     options.first_worker_arguments.push_back("--page=" + flags.page);
-  }
-  for (auto* program : {&options.server_program, &options.worker_program}) {
-    PS_ASSIGN_OR_RETURN(
-        *program,
-        FindProgram(program == &options.server_program ? "server" : "worker"));
   }
   return options;
 }
@@ -386,9 +379,8 @@ int Train(const Flags& flags) {
   }
   const absl::Status addresses = CheckAddresses(flags, config->cluster());
   if (!addresses.ok()) return Fail(addresses, kExitUsage);
-  absl::StatusOr<LocalClusterOptions> options = OptionsOf(flags, *config);
-  if (!options.ok()) return Fail(options.status(), kExitFailed);
-  const absl::Status can_start = CheckLocalCluster(*options);
+  LocalClusterOptions options = OptionsOf(flags, *config);
+  const absl::Status can_start = CheckLocalCluster(options);
   if (!can_start.ok()) return Fail(can_start, kExitFailed);
   const bool only_check = !flags.check.empty();
   absl::StatusOr<CheckedJob> checked = CheckHere(*config, only_check);
@@ -399,7 +391,7 @@ int Train(const Flags& flags) {
   if (!wrong.ok()) return Fail(wrong, ExitCodeFor(wrong));
   const bool takes_one =
       checked->num_servers != config->cluster().num_servers();
-  options->config.mutable_cluster()->set_num_servers(checked->num_servers);
+  options.config.mutable_cluster()->set_num_servers(checked->num_servers);
   const std::string too_large =
       MemoryNote(checked->memory, config->cluster().num_workers());
   if (!too_large.empty()) checked->notes.push_back(too_large);
@@ -417,12 +409,12 @@ int Train(const Flags& flags) {
   if (takes_one) std::printf("note: %s\n", checked->notes.front().c_str());
   if (!too_large.empty()) std::printf("note: %s\n", too_large.c_str());
   if (checked->memory.total() > 0) {
-    options->worker_memory = Describe(checked->memory);
+    options.worker_memory = Describe(checked->memory);
   }
   if (flags.resume) {
-    SetRunDirectory(flags.job, &*options);
+    SetRunDirectory(flags.job, &options);
     const absl::Status possible =
-        PrepareResume(*options, job, checked->data_text);
+        PrepareResume(options, job, checked->data_text);
     if (!possible.ok()) {
       const bool can_be_mended_in_the_job =
           absl::IsInvalidArgument(possible) || absl::IsNotFound(possible);
@@ -434,13 +426,13 @@ int Train(const Flags& flags) {
     const absl::StatusOr<std::string> made =
         MakeDefaultRunDirectory(config->name());
     if (!made.ok()) return Fail(made.status(), kExitFailed);
-    SetRunDirectory(*made, &*options);
+    SetRunDirectory(*made, &options);
   } else if (!flags.resume) {
     const absl::Status made = MakeRunDirectory(flags.run_dir);
     if (!made.ok()) return Fail(made, kExitUsage);
-    SetRunDirectory(flags.run_dir, &*options);
+    SetRunDirectory(flags.run_dir, &options);
   }
-  absl::Status trained = TrainToTheEnd(*options);
+  absl::Status trained = TrainToTheEnd(options);
   if (!trained.ok()) {
     const int exit_code =
         absl::IsCancelled(trained) ? kExitInterrupted : ExitCodeFor(trained);
@@ -449,13 +441,13 @@ int Train(const Flags& flags) {
     }
     return Fail(absl::Status(trained.code(),
                              absl::StrCat(trained.message(), "\n",
-                                          HowToGoOn(*options, exit_code))),
+                                          HowToGoOn(options, exit_code))),
                 exit_code);
   }
-  const absl::StatusOr<std::string> report = RunReport(options->run_directory);
+  const absl::StatusOr<std::string> report = RunReport(options.run_directory);
   if (!report.ok()) return Fail(report.status(), kExitFailed);
   std::printf("\n%s\nThe run is in %s\n", report->c_str(),
-              options->run_directory.c_str());
+              options.run_directory.c_str());
   return kExitDone;
 }
 

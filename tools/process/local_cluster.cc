@@ -20,6 +20,7 @@
 #include "common/stage_workers.h"
 #include "common/status_macros.h"
 #include "security/job_certificates.h"
+#include "tools/process/find_program.h"
 #include "tools/process/supervisor.h"
 #include "tools/process/temporary_directory.h"
 
@@ -113,6 +114,7 @@ class LocalLauncher final : public Launcher {
   const std::string job_path_;
   const bool keeps_snapshots_;
   const bool keeps_log_;
+  JobPrograms programs_;
   // With the servers' sockets, or certificates.
   std::unique_ptr<TemporaryDirectory> private_;
   absl::Time must_listen_;
@@ -122,6 +124,7 @@ class LocalLauncher final : public Launcher {
 };
 
 absl::Status LocalLauncher::Prepare() {
+  PS_ASSIGN_OR_RETURN(programs_, FindJobPrograms());
   const int num_workers = config_.cluster().num_workers();
   if (config_.machine().worker_threads() == 0) {
     // Written down, because a run that is resumed elsewhere would give other
@@ -191,13 +194,13 @@ absl::StatusOr<std::optional<Launcher::Command>> LocalLauncher::CommandFor(
           .network_namespace;
   std::vector<std::string>& arguments = command.arguments;
   if (is_server) {
-    arguments = {options_.server_program, "--config=" + job_path_,
+    arguments = {programs_.server, "--config=" + job_path_,
                  absl::StrCat("--index=", process.number)};
     if (!workers_started_) {
       arguments.push_back("--address-file=" + AddressFile(process.number));
     }
   } else {
-    arguments = {options_.worker_program, "--config=" + job_path_,
+    arguments = {programs_.worker, "--config=" + job_path_,
                  absl::StrCat("--rank=", process.number),
                  "--run-dir=" + options_.run_directory,
                  // From its metrics, all workers' progress is one line.
@@ -296,7 +299,15 @@ std::vector<JobProcess> ProcessesOf(const ClusterConfig& cluster) {
 
 }  // namespace
 
+absl::StatusOr<JobPrograms> FindJobPrograms() {
+  JobPrograms programs;
+  PS_ASSIGN_OR_RETURN(programs.server, FindProgram("server"));
+  PS_ASSIGN_OR_RETURN(programs.worker, FindProgram("worker"));
+  return programs;
+}
+
 absl::Status CheckLocalCluster(const LocalClusterOptions& options) {
+  PS_RETURN_IF_ERROR(FindJobPrograms().status());
   PS_ASSIGN_OR_RETURN(const std::unique_ptr<TemporaryDirectory> folder,
                       TemporaryDirectory::Create());
   return AddressesOfServers(options, folder->path()).status();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "proto/config.pb.h"
 #include "tools/process/signals.h"
 #include "tools/process/spawn.h"
@@ -29,8 +30,6 @@ struct LocalClusterOptions {
   std::string checkpoint_directory;
   // Goes on from the latest snapshot; logs are continued.
   bool resume = false;
-  std::string server_program;
-  std::string worker_program;
   // One for each server and each worker; empty: all on this machine.
   std::vector<ClusterHost> server_hosts;
   std::vector<ClusterHost> worker_hosts;
@@ -53,9 +52,18 @@ struct LocalClusterOptions {
   Interrupts* interrupts = nullptr;  // Not owned.
 };
 
-// Finds out, before the run directory exists, whether the servers' sockets can
-// be made. Errors: those of TemporaryDirectory; kInvalidArgument if the path of
-// a socket is too long.
+struct JobPrograms {
+  std::string server;
+  std::string worker;
+};
+
+// Errors: those of FindProgram.
+absl::StatusOr<JobPrograms> FindJobPrograms();
+
+// Finds out, before the run directory exists, whether the programs are there,
+// and whether the servers' sockets can be made. Errors: those of
+// FindJobPrograms and TemporaryDirectory; kInvalidArgument if the path of a
+// socket is too long.
 absl::Status CheckLocalCluster(const LocalClusterOptions& options);
 
 // Starts the servers on free ports, then the workers; relays their log lines

@@ -158,8 +158,6 @@ LocalClusterOptions NetworkBench::ClusterOf(const NetworkSetting& setting,
   LocalClusterOptions cluster;
   cluster.config = setting.config;
   cluster.run_directory = run_directory;
-  cluster.server_program = options_.server_program;
-  cluster.worker_program = options_.worker_program;
   for (int rank = 0; rank < setting.config.cluster().num_workers(); ++rank) {
     cluster.worker_hosts.push_back(Host(rank));
   }

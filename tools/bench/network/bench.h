@@ -36,8 +36,6 @@ struct NetworkBenchOptions {
   bool evaluate = false;
   // Exists; each run gets a folder in it, "01-topk_0.01".
   std::string run_directory;
-  std::string server_program;
-  std::string worker_program;
 };
 
 // The outcome, with the results so far.

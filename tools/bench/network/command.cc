@@ -19,7 +19,7 @@
 #include "tools/bench/network/slow_network.h"
 #include "tools/command_line/commands.h"
 #include "tools/command_line/options.h"
-#include "tools/process/find_program.h"
+#include "tools/process/local_cluster.h"
 #include "tools/report/svg_file.h"
 
 namespace ps {
@@ -66,12 +66,6 @@ CommandText Text() {
       {"130", "interrupted; the measurements so far are shown"},
   };
   return text;
-}
-
-absl::Status FindPrograms(NetworkBenchOptions* options) {
-  PS_ASSIGN_OR_RETURN(options->server_program, FindProgram("server"));
-  PS_ASSIGN_OR_RETURN(options->worker_program, FindProgram("worker"));
-  return absl::OkStatus();
 }
 
 // Files are opened before the measurement, because it takes long.
@@ -156,7 +150,7 @@ int Bench(const NetworkBenchFlags& flags) {
   if (!options.ok()) return Fail(options.status(), kExitUsage);
   const absl::Status available = SlowNetwork::CheckAvailable();
   if (!available.ok()) return Fail(available, kExitFailed);
-  const absl::Status found = FindPrograms(&*options);
+  const absl::Status found = FindJobPrograms().status();
   if (!found.ok()) return Fail(found, kExitFailed);
   Outputs outputs;
   const absl::Status opened = outputs.Open(flags, options->bits_per_second);
