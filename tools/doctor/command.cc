@@ -6,10 +6,7 @@
 #include "common/program.h"
 #include "nlohmann/json.hpp"
 #include "tools/command_line/commands.h"
-#include "tools/doctor/cuda_findings.h"
-#include "tools/doctor/finding.h"
-#include "tools/doctor/machine_findings.h"
-#include "tools/doctor/training_finding.h"
+#include "tools/doctor/findings.h"
 
 namespace ps {
 namespace {

@@ -1,5 +1,3 @@
-#include "tools/doctor/cuda_findings.h"
-
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -10,6 +8,7 @@
 #include "tensor/cuda/cuda_info.h"
 #include "tensor/cuda/libraries/dynamic_library.h"
 #include "tools/command_line/human_format.h"
+#include "tools/doctor/findings.h"
 
 namespace ps {
 namespace {

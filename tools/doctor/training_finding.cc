@@ -1,5 +1,3 @@
-#include "tools/doctor/training_finding.h"
-
 #include <deque>
 #include <string>
 
@@ -10,6 +8,7 @@
 #include "common/file.h"
 #include "common/status_macros.h"
 #include "tools/command_line/human_format.h"
+#include "tools/doctor/findings.h"
 #include "tools/process/find_program.h"
 #include "tools/process/subprocesses.h"
 #include "tools/process/temporary_directory.h"

@@ -13,7 +13,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/counted.h"
-#include "common/exit_codes.h"
 #include "common/file.h"
 #include "common/flags.h"
 #include "common/npy_row_file.h"

@@ -13,8 +13,7 @@
 #include "common/status_macros.h"
 #include "glog/logging.h"
 #include "tools/command_line/commands.h"
-#include "tools/status/cluster_status.h"
-#include "tools/status/run_status.h"
+#include "tools/status/status.h"
 
 namespace ps {
 namespace {

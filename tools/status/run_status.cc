@@ -1,5 +1,3 @@
-#include "tools/status/run_status.h"
-
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include "tools/command_line/human_format.h"
 #include "tools/command_line/progress.h"
 #include "tools/report/run_records.h"
+#include "tools/status/status.h"
 
 namespace ps {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/doctor/finding.h"
+#include "tools/doctor/findings.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
