@@ -24,8 +24,8 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "tests/cluster/test_process.h"
+#include "tools/process/subprocesses.h"
 #include "tools/report/run_records.h"
-#include "tools/subprocesses.h"
 
 namespace ps {
 namespace {

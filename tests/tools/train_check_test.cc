@@ -15,7 +15,7 @@
 #include "gtest/gtest.h"
 #include "tests/cluster/test_process.h"
 #include "tests/tools/train_test.h"
-#include "tools/temporary_directory.h"
+#include "tools/process/temporary_directory.h"
 
 namespace ps {
 namespace {

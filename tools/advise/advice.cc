@@ -10,7 +10,7 @@
 #include "nlohmann/json.hpp"
 #include "tools/advise/candidates.h"
 #include "tools/bench/network/bandwidth.h"
-#include "tools/human_format.h"
+#include "tools/command_line/human_format.h"
 #include "tools/report/text_table.h"
 
 namespace ps {

@@ -1,5 +1,3 @@
-#include "tools/advise/command.h"
-
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -19,11 +17,11 @@
 #include "tools/advise/flags.h"
 #include "tools/advise/measurement.h"
 #include "tools/advise/prediction.h"
-#include "tools/command_failure.h"
-#include "tools/find_program.h"
-#include "tools/interrupts.h"
-#include "tools/json_file.h"
-#include "tools/temporary_directory.h"
+#include "tools/command_line/commands.h"
+#include "tools/command_line/options.h"
+#include "tools/process/local_cluster.h"
+#include "tools/process/signals.h"
+#include "tools/process/temporary_directory.h"
 
 namespace ps {
 namespace {
@@ -147,8 +145,7 @@ absl::StatusOr<std::vector<SettingMeasures>> Adviser::MeasureTurn() {
 }
 
 absl::StatusOr<Advice> Adviser::Run(const JobConfig& job) {
-  PS_ASSIGN_OR_RETURN(measurement_.server_program, FindProgram("server"));
-  PS_ASSIGN_OR_RETURN(measurement_.worker_program, FindProgram("worker"));
+  PS_RETURN_IF_ERROR(FindJobPrograms().status());
   PS_ASSIGN_OR_RETURN(interrupts_, Interrupts::Create());
   PS_ASSIGN_OR_RETURN(directory_, TemporaryDirectory::Create());
   measurement_.seconds = options_.seconds / options_.turns;
@@ -185,7 +182,7 @@ int Advise(const AdviseFlags& flags) {
   if (!job.ok()) return Fail(job.status(), kExitConfig);
   const absl::StatusOr<AdviseOptions> options = ParseAdviseFlags(flags, *job);
   if (!options.ok()) return Fail(options.status(), kExitUsage);
-  absl::StatusOr<std::optional<AtomicFile>> json = OpenJsonFile(flags.json);
+  absl::StatusOr<std::optional<AtomicFile>> json = OpenOutput(flags.json);
   if (!json.ok()) return Fail(json.status(), kExitFailed);
   const absl::StatusOr<Advice> advice = Adviser(*options).Run(*job);
   if (absl::IsCancelled(advice.status())) {
@@ -194,7 +191,7 @@ int Advise(const AdviseFlags& flags) {
   }
   if (!advice.ok()) return Fail(advice.status(), kExitFailed);
   std::printf("\n%s", AdviceReport(*advice).c_str());
-  const absl::Status written = CommitJsonFile(AdviceJson(*advice), &*json);
+  const absl::Status written = CommitOutput(AdviceJson(*advice), &*json);
   return written.ok() ? kExitDone : Fail(written, kExitFailed);
 }
 

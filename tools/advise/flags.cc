@@ -6,7 +6,7 @@
 #include "common/status_macros.h"
 #include "tools/advise/candidates.h"
 #include "tools/bench/network/bandwidth.h"
-#include "tools/option_range.h"
+#include "tools/command_line/options.h"
 
 namespace ps {
 namespace {
@@ -30,7 +30,7 @@ absl::StatusOr<JobNetwork> ParseNetwork(const AdviseFlags& flags,
                                         const std::string& remote) {
   JobNetwork network;
   PS_RETURN_IF_ERROR(
-      CheckOptionRange("burst", flags.burst_bytes, 0, kMostBurstBytes));
+      CheckOptionRanges({{"burst", flags.burst_bytes, 0, kMostBurstBytes}}));
   network.burst_bytes = static_cast<double>(flags.burst_bytes);
   if (!flags.bandwidth.empty()) {
     const absl::StatusOr<int64_t> bandwidth = ParseBandwidth(flags.bandwidth);
@@ -61,8 +61,8 @@ absl::StatusOr<AdviseOptions> ParseAdviseFlags(const AdviseFlags& flags,
   const int num_workers = job.cluster().num_workers();
   options.workers_here = remote.empty() ? num_workers : 1;
   if (flags.workers_here != 0) {
-    PS_RETURN_IF_ERROR(
-        CheckOptionRange("workers-here", flags.workers_here, 1, num_workers));
+    PS_RETURN_IF_ERROR(CheckOptionRanges(
+        {{"workers-here", flags.workers_here, 1, num_workers}}));
     options.workers_here = static_cast<int>(flags.workers_here);
   }
   // Also false for NaN.
@@ -71,7 +71,8 @@ absl::StatusOr<AdviseOptions> ParseAdviseFlags(const AdviseFlags& flags,
         "--seconds is ", flags.seconds, "; must be 0 to ", kMostSeconds));
   }
   options.seconds = flags.seconds;
-  PS_RETURN_IF_ERROR(CheckOptionRange("turns", flags.turns, 1, kMostTurns));
+  PS_RETURN_IF_ERROR(
+      CheckOptionRanges({{"turns", flags.turns, 1, kMostTurns}}));
   options.turns = static_cast<int>(flags.turns);
   const absl::StatusOr<std::vector<NetworkSetting>> settings =
       flags.settings.empty() ? CandidateSettings(job)

@@ -8,7 +8,7 @@
 #include "common/status_macros.h"
 #include "tools/bench/network/measures.h"
 #include "tools/bench/network/settings.h"
-#include "tools/local_cluster.h"
+#include "tools/process/local_cluster.h"
 
 namespace ps {
 namespace {
@@ -88,8 +88,6 @@ absl::StatusOr<LocalMeasures> MeasureLocally(
   // Workers on other machines use TCP.
   cluster.config.mutable_cluster()->set_unix_sockets(false);
   cluster.run_directory = options.run_directory;
-  cluster.server_program = options.server_program;
-  cluster.worker_program = options.worker_program;
   cluster.show_log = false;
   cluster.show_progress = false;
   cluster.interrupts = options.interrupts;

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "proto/config.pb.h"
-#include "tools/interrupts.h"
+#include "tools/process/signals.h"
 #include "tools/report/run_records.h"
 
 namespace ps {
@@ -15,8 +15,6 @@ namespace ps {
 struct MeasurementOptions {
   JobConfig config;           // Validated and synchronous.
   std::string run_directory;  // Made for this measurement.
-  std::string server_program;
-  std::string worker_program;
   // Training time to measure, after the warm-up. At least kMeasuredIterations
   // iterations are measured.
   double seconds = 2;

@@ -1,11 +1,5 @@
-#include "tools/bench/command.h"
-
 #include "common/flags.h"
-#include "tools/bench/compressors/command.h"
-#include "tools/bench/load/command.h"
-#include "tools/bench/network/command.h"
-#include "tools/bench/push_pull/command.h"
-#include "tools/commands.h"
+#include "tools/command_line/commands.h"
 
 namespace ps {
 namespace {

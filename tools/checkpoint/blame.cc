@@ -19,10 +19,10 @@
 #include "compressors/payload/payload.h"
 #include "server/log/server_log.h"
 #include "tools/checkpoint/job_snapshots.h"
-#include "tools/find_program.h"
-#include "tools/metrics_follower.h"
-#include "tools/subprocesses.h"
-#include "tools/temporary_directory.h"
+#include "tools/process/find_program.h"
+#include "tools/process/metrics_follower.h"
+#include "tools/process/subprocesses.h"
+#include "tools/process/temporary_directory.h"
 
 namespace ps {
 namespace {
@@ -113,13 +113,13 @@ absl::Status TrainPast(const std::string& run, int64_t iteration) {
                   "--set=checkpoint.directory=" + run + "/checkpoints",
                   "--set=checkpoint.every=1000000000"})
           .status());
-  MetricsFollower progress(run + "/metrics.jsonl");
+  MetricsFollower metrics(run + "/metrics.jsonl");
   // A worker records an iteration when it has the answers to it, so that each
   // has pushed the one before.
   while (processes.num_running() > 0 &&
-         progress.state().iteration <= iteration + 1) {
+         metrics.progress().iteration <= iteration + 1) {
     PS_RETURN_IF_ERROR(processes.Poll(SteadyClock()->Now() + kPollInterval));
-    progress.Poll();
+    metrics.Poll();
   }
   if (processes.num_running() > 0) return processes.Terminate(kGrace);
   if (end.ok()) return absl::OkStatus();

@@ -1,5 +1,3 @@
-#include "tools/checkpoint/command.h"
-
 #include <cstdio>
 #include <string>
 #include <tuple>
@@ -9,10 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "common/exit_codes.h"
 #include "common/file.h"
 #include "common/flags.h"
 #include "common/json.h"
-#include "common/program.h"
 #include "common/safetensors.h"
 #include "common/status_macros.h"
 #include "nlohmann/json.hpp"
@@ -20,9 +18,8 @@
 #include "tools/checkpoint/change_workers.h"
 #include "tools/checkpoint/job_snapshots.h"
 #include "tools/checkpoint/reshard.h"
-#include "tools/command_failure.h"
-#include "tools/commands.h"
-#include "tools/human_format.h"
+#include "tools/command_line/commands.h"
+#include "tools/command_line/human_format.h"
 
 namespace ps {
 namespace {
@@ -307,9 +304,7 @@ int Run(const CommandText& text, absl::Status (*run)(const Flags&), int argc,
   if (takes == Takes::kIteration) status = CheckIteration(flags);
   const std::string name(absl::StripPrefix(text.program, "gradsieve "));
   if (!status.ok()) return FailCommand(name, status, kExitUsage);
-  status = run(flags);
-  if (!status.ok()) return FailCommand(name, status, ExitCodeFor(status));
-  return kExitDone;
+  return EndCommand(name, run(flags));
 }
 
 int RunList(int argc, char** argv) {

@@ -1,5 +1,3 @@
-#include "tools/doctor/command.h"
-
 #include <cstdio>
 
 #include "absl/time/time.h"
@@ -7,10 +5,8 @@
 #include "common/json.h"
 #include "common/program.h"
 #include "nlohmann/json.hpp"
-#include "tools/doctor/cuda_findings.h"
-#include "tools/doctor/finding.h"
-#include "tools/doctor/machine_findings.h"
-#include "tools/doctor/training_finding.h"
+#include "tools/command_line/commands.h"
+#include "tools/doctor/findings.h"
 
 namespace ps {
 namespace {

@@ -1,5 +1,3 @@
-#include "tools/doctor/cuda_findings.h"
-
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -9,7 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "tensor/cuda/cuda_info.h"
 #include "tensor/cuda/libraries/dynamic_library.h"
-#include "tools/human_format.h"
+#include "tools/command_line/human_format.h"
+#include "tools/doctor/findings.h"
 
 namespace ps {
 namespace {

@@ -1,5 +1,3 @@
-#include "tools/doctor/machine_findings.h"
-
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
 #include <netdb.h>
@@ -24,8 +22,9 @@
 #include "absl/strings/strip.h"
 #include "common/unique_fd.h"
 #include "tools/bench/network/slow_network.h"
-#include "tools/find_program.h"
-#include "tools/human_format.h"
+#include "tools/command_line/human_format.h"
+#include "tools/doctor/findings.h"
+#include "tools/process/find_program.h"
 
 namespace ps {
 namespace {

@@ -1,5 +1,3 @@
-#include "tools/doctor/training_finding.h"
-
 #include <deque>
 #include <string>
 
@@ -9,10 +7,11 @@
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/status_macros.h"
-#include "tools/find_program.h"
-#include "tools/human_format.h"
-#include "tools/subprocesses.h"
-#include "tools/temporary_directory.h"
+#include "tools/command_line/human_format.h"
+#include "tools/doctor/findings.h"
+#include "tools/process/find_program.h"
+#include "tools/process/subprocesses.h"
+#include "tools/process/temporary_directory.h"
 
 namespace ps {
 namespace {

@@ -1,5 +1,3 @@
-#include "tools/explain/command.h"
-
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -8,7 +6,7 @@
 #include "absl/status/statusor.h"
 #include "common/exit_codes.h"
 #include "common/flags.h"
-#include "tools/command_failure.h"
+#include "tools/command_line/commands.h"
 #include "tools/explain/explain.h"
 
 namespace ps {

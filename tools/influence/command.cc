@@ -1,5 +1,3 @@
-#include "tools/influence/command.h"
-
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -17,11 +15,13 @@
 #include "common/exit_codes.h"
 #include "common/file.h"
 #include "common/flags.h"
-#include "common/program.h"
 #include "common/status_macros.h"
 #include "data/dataset.h"
 #include "glog/logging.h"
-#include "tools/command_failure.h"
+#include "tools/command_line/commands.h"
+#include "tools/command_line/options.h"
+#include "tools/evaluate/class_names.h"
+#include "tools/evaluate/evaluated_job.h"
 #include "tools/influence/checkpoints.h"
 #include "tools/influence/flags.h"
 #include "tools/influence/gradient_products.h"
@@ -30,22 +30,19 @@
 #include "tools/influence/queries.h"
 #include "tools/influence/result.h"
 #include "tools/influence/worker_command.h"
-#include "tools/json_file.h"
-#include "tools/judge/class_names.h"
-#include "tools/judge/judged_job.h"
 
 namespace ps {
 namespace {
 
-absl::StatusOr<JudgedJob> FindRun(const InfluenceFlags& flags) {
+absl::StatusOr<EvaluatedJob> FindRun(const InfluenceFlags& flags) {
   std::error_code error;
-  if (!std::filesystem::exists(flags.judged.job + "/job.textproto", error)) {
+  if (!std::filesystem::exists(flags.evaluated.job + "/job.textproto", error)) {
     return absl::InvalidArgumentError(
-        absl::StrCat(flags.judged.job,
+        absl::StrCat(flags.evaluated.job,
                      " is not a run directory and has no job.textproto; name "
                      "the directory that `gradsieve train` has printed"));
   }
-  return FindJudgedJob(flags.judged);
+  return FindEvaluatedJob(flags.evaluated);
 }
 
 absl::StatusOr<std::vector<bool>> ReadMislabelled(const std::string& path,
@@ -77,7 +74,7 @@ int64_t NumProcesses(const InfluenceFlags& flags) {
 }
 
 absl::StatusOr<InfluencePlan> MakePlan(const InfluenceFlags& flags,
-                                       const JudgedJob& job,
+                                       const EvaluatedJob& job,
                                        const DatasetPair& data,
                                        const std::vector<std::string>& names) {
   InfluencePlan plan;
@@ -93,9 +90,9 @@ absl::StatusOr<InfluencePlan> MakePlan(const InfluenceFlags& flags,
   plan.num_examples = data.train->size();
   PS_ASSIGN_OR_RETURN(plan.queries, ParseQueries(flags.query, data, names));
   CheckpointSource source;
-  source.run = flags.judged.job;
+  source.run = flags.evaluated.job;
   source.snapshots =
-      flags.snapshots.empty() ? flags.judged.job : flags.snapshots;
+      flags.snapshots.empty() ? flags.evaluated.job : flags.snapshots;
   source.config = &job.config;
   source.set = {data.train->size(), data.train->order()};
   PS_ASSIGN_OR_RETURN(const std::vector<InfluenceCheckpoint> kept,
@@ -129,9 +126,9 @@ std::vector<QueryResult> QueryResults(const InfluenceResult& result,
 }
 
 absl::Status Run(const InfluenceFlags& flags) {
-  PS_ASSIGN_OR_RETURN(const JudgedJob job, FindRun(flags));
-  PS_ASSIGN_OR_RETURN(std::optional<AtomicFile> json, OpenJsonFile(flags.json));
-  PS_ASSIGN_OR_RETURN(std::optional<AtomicFile> page, OpenJsonFile(flags.page));
+  PS_ASSIGN_OR_RETURN(const EvaluatedJob job, FindRun(flags));
+  PS_ASSIGN_OR_RETURN(std::optional<AtomicFile> json, OpenOutput(flags.json));
+  PS_ASSIGN_OR_RETURN(std::optional<AtomicFile> page, OpenOutput(flags.page));
   PS_ASSIGN_OR_RETURN(const DatasetPair data, ReadInfluenceData(job.config));
   if (data.train->example_shape().task != Task::kImages) {
     return absl::InvalidArgumentError(
@@ -149,7 +146,7 @@ absl::Status Run(const InfluenceFlags& flags) {
   PS_ASSIGN_OR_RETURN(WorkDone done,
                       DoWork(plan, NumProcesses(flags), flags.sketches));
   InfluenceResult result(std::move(plan), std::move(done.sums));
-  result.run = flags.judged.job;
+  result.run = flags.evaluated.job;
   result.top = flags.top;
   result.class_names = std::move(names);
   for (int64_t i = 0; i < data.train->size(); ++i) {
@@ -160,10 +157,10 @@ absl::Status Run(const InfluenceFlags& flags) {
   result.rankings = RankExamples(result.sums);
   result.mislabelled = std::move(mislabelled);
   std::fputs(InfluenceText(result).c_str(), stdout);
-  PS_RETURN_IF_ERROR(CommitJsonFile(InfluenceJson(result), &json));
+  PS_RETURN_IF_ERROR(CommitOutput(InfluenceJson(result), &json));
   if (!page.has_value()) return absl::OkStatus();
   PS_ASSIGN_OR_RETURN(const std::string html, InfluencePage(result, data));
-  return CommitJsonFile(html, &page);
+  return CommitOutput(html, &page);
 }
 
 }  // namespace
@@ -179,11 +176,7 @@ int RunInfluenceCommand(int argc, char** argv) {
   const absl::Status checked = CheckInfluenceFlags(flags);
   if (!checked.ok()) return FailCommand("influence", checked, kExitUsage);
   FLAGS_minloglevel = google::GLOG_WARNING;
-  const absl::Status status = Run(flags);
-  if (status.ok()) return kExitDone;
-  return FailCommand(
-      "influence", status,
-      absl::IsCancelled(status) ? kExitInterrupted : ExitCodeFor(status));
+  return EndCommand("influence", Run(flags));
 }
 
 }  // namespace ps

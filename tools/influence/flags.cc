@@ -44,7 +44,7 @@ CommandText InfluenceHelp() {
 
 void AddInfluenceOptions(InfluenceFlags* flags, CommandLine* command_line) {
   command_line->AddArgument("RUN", "The directory of a run.",
-                            &flags->judged.job);
+                            &flags->evaluated.job);
   command_line->AddOption("query", "QUERY",
                           "A prediction to explain: the number of an example, "
                           "from 0; a file with a number on each line; or a "
@@ -101,12 +101,12 @@ void AddInfluenceOptions(InfluenceFlags* flags, CommandLine* command_line) {
   command_line->AddOption("data", "DIR",
                           "Where the training data are now, in place of "
                           "data.directory.",
-                          &flags->judged.data);
+                          &flags->evaluated.data);
   command_line->AddOption("classes", "FILE",
                           "The names of the classes, one on each line; "
                           "default: classes.txt of the run.",
-                          &flags->judged.classes);
-  AddOverrides(command_line, &flags->judged.overrides);
+                          &flags->evaluated.classes);
+  AddOverrides(command_line, &flags->evaluated.overrides);
 }
 
 absl::Status CheckInfluenceFlags(const InfluenceFlags& flags) {

@@ -7,14 +7,14 @@
 
 #include "absl/status/status.h"
 #include "common/flags.h"
+#include "tools/evaluate/evaluated_job.h"
 #include "tools/influence/queries.h"
-#include "tools/judge/judged_job.h"
 
 namespace ps {
 
 struct InfluenceFlags {
-  JudgedJobFlags judged;  // Its `job` is the run; `weights` is not used.
-  std::string snapshots;  // Empty: in the run.
+  EvaluatedJobFlags evaluated;  // Its `job` is the run; `weights` is not used.
+  std::string snapshots;        // Empty: in the run.
   std::string checkpoints = "spread:5";
   std::string layers = "last";
   bool no_bias = false;

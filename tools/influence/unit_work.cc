@@ -59,11 +59,12 @@ absl::Status UnitWork::LoadCheckpoint(int64_t number) {
   products_ = nullptr;
   model_ = LoadedModel();
   loaded_ = -1;
-  JudgedJob job;
+  EvaluatedJob job;
   job.config = plan_.config;
   job.weights = plan_.checkpoints[number].weights;
-  PS_ASSIGN_OR_RETURN(model_, LoadJudgedModel(job, data_.train->example_shape(),
-                                              data_.description.text()));
+  PS_ASSIGN_OR_RETURN(model_,
+                      LoadEvaluatedModel(job, data_.train->example_shape(),
+                                         data_.description.text()));
   const ModelAtCheckpoint at = {model_.model.get(), &model_.weights,
                                 model_.backend.get(),
                                 data_.train->example_shape()};

@@ -10,9 +10,9 @@
 #include "absl/strings/string_view.h"
 #include "common/batch.h"
 #include "data/dataset.h"
+#include "tools/evaluate/evaluated_job.h"
 #include "tools/influence/gradient_products.h"
 #include "tools/influence/plan.h"
-#include "tools/judge/judged_job.h"
 
 namespace ps {
 
@@ -24,8 +24,8 @@ class UnitWork {
       const InfluencePlan& plan);
 
   // Loads the unit's checkpoint, unless it is that of the unit before. Errors:
-  // those of LoadJudgedModel, Dataset::Read and GradientProducts; the message
-  // names the checkpoint and, if a value is not finite, the example.
+  // those of LoadEvaluatedModel, Dataset::Read and GradientProducts; the
+  // message names the checkpoint and, if a value is not finite, the example.
   absl::StatusOr<ExampleScores> Compute(const WorkUnit& unit);
 
  private:

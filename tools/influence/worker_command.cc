@@ -4,24 +4,26 @@
 
 #include <cmath>
 #include <cstdio>
+#include <iostream>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/counted.h"
-#include "common/exit_codes.h"
 #include "common/file.h"
 #include "common/flags.h"
 #include "common/npy_row_file.h"
 #include "common/program.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
-#include "tools/find_program.h"
 #include "tools/influence/unit_work.h"
-#include "tools/influence/work_force.h"
-#include "tools/temporary_directory.h"
+#include "tools/process/find_program.h"
+#include "tools/process/requests.h"
+#include "tools/process/temporary_directory.h"
+#include "tools/process/worker_pool.h"
 
 namespace ps {
 namespace {
@@ -45,7 +47,12 @@ class Worker {
  public:
   explicit Worker(std::string directory) : directory_(std::move(directory)) {}
 
-  absl::Status Do(int64_t unit) {
+  absl::Status Do(absl::string_view request) {
+    int64_t unit = -1;
+    if (!absl::SimpleAtoi(request, &unit)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("\"", request, "\" is no unit of work"));
+    }
     if (work_ == nullptr) {
       PS_ASSIGN_OR_RETURN(const InfluencePlan plan, ReadPlan(directory_));
       units_ = CutIntoUnits(plan);
@@ -182,7 +189,12 @@ int RunInfluenceWorker(int argc, char** argv) {
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
   FLAGS_minloglevel = google::GLOG_WARNING;
   Worker worker(directory);
-  return ServeUnits([&worker](int64_t unit) { return worker.Do(unit); });
+  return AnswerRequests(
+      &std::cin,
+      [&worker](absl::string_view unit) -> absl::StatusOr<std::string> {
+        PS_RETURN_IF_ERROR(worker.Do(unit));
+        return std::string(unit);
+      });
 }
 
 absl::StatusOr<WorkDone> DoWork(const InfluencePlan& plan,
@@ -194,7 +206,7 @@ absl::StatusOr<WorkDone> DoWork(const InfluencePlan& plan,
       absl::StrCat(directory->path(), "/", kPlanFile), SerializePlan(plan)));
   const std::vector<WorkUnit> units = CutIntoUnits(plan);
   const ProgressLine line(static_cast<int64_t>(units.size()));
-  WorkForceOptions options;
+  WorkerPoolOptions options;
   PS_ASSIGN_OR_RETURN(const std::string program, OwnProgram());
   options.command = {program, "influence", kInfluenceWorker, directory->path()};
   options.num_processes = num_processes;

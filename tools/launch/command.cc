@@ -1,5 +1,3 @@
-#include "tools/launch/command.h"
-
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -17,16 +15,16 @@
 #include "common/program.h"
 #include "common/run_directory.h"
 #include "common/status_macros.h"
-#include "tools/command_failure.h"
-#include "tools/interrupts.h"
+#include "tools/command_line/commands.h"
 #include "tools/launch/host_files.h"
 #include "tools/launch/hosts.h"
 #include "tools/launch/launch.h"
 #include "tools/launch/launch_record.h"
 #include "tools/launch/programs.h"
 #include "tools/launch/remote_process.h"
-#include "tools/port_range.h"
-#include "tools/run_report.h"
+#include "tools/process/port_range.h"
+#include "tools/process/signals.h"
+#include "tools/report/run_report.h"
 
 namespace ps {
 namespace {

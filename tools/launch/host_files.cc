@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -12,9 +13,9 @@
 #include "common/config.h"
 #include "common/file.h"
 #include "common/status_macros.h"
+#include "common/unique_fd.h"
 #include "security/job_certificates.h"
 #include "tools/launch/remote_command.h"
-#include "tools/launch/run_together.h"
 
 namespace ps {
 namespace {
@@ -33,14 +34,14 @@ absl::StatusOr<std::string> CopyCertificate(const std::string& path) {
       text);
 }
 
-absl::StatusOr<std::string> CopyCertificates(const HostFilesOptions& options,
+absl::StatusOr<std::string> CopyCertificates(const LaunchedJob& job,
+                                             const std::string& certificates,
                                              int host) {
   std::string script;
-  for (const PlacedProcess& process : *options.processes) {
+  for (const PlacedProcess& process : job.processes) {
     if (process.host != host) continue;
     const CertificatePaths paths = CertificatePathsOf(
-        options.certificates,
-        {options.config->name(), process.role, process.number});
+        certificates, {job.config.name(), process.role, process.number});
     if (script.empty()) {
       PS_ASSIGN_OR_RETURN(script, CopyCertificate(paths.authority));
     }
@@ -50,6 +51,20 @@ absl::StatusOr<std::string> CopyCertificates(const HostFilesOptions& options,
     }
   }
   return script;
+}
+
+// A file without a name that holds `text`, to be read from its start.
+absl::StatusOr<UniqueFd> FileInMemory(absl::string_view text) {
+  UniqueFd file(memfd_create("gradsieve", MFD_CLOEXEC));
+  while (file.get() >= 0 && !text.empty()) {
+    const ssize_t written = write(file.get(), text.data(), text.size());
+    if (written < 0) break;
+    text.remove_prefix(static_cast<size_t>(written));
+  }
+  if (!text.empty() || lseek(file.get(), 0, SEEK_SET) != 0) {
+    return absl::ErrnoToStatus(errno, "cannot make a file in memory");
+  }
+  return file;
 }
 
 }  // namespace
@@ -78,23 +93,11 @@ std::string RemoteRecords(const std::string& folder) {
   return folder + "/records";
 }
 
-absl::StatusOr<UniqueFd> FileInMemory(absl::string_view text) {
-  UniqueFd file(memfd_create("gradsieve", MFD_CLOEXEC));
-  while (file.get() >= 0 && !text.empty()) {
-    const ssize_t written = write(file.get(), text.data(), text.size());
-    if (written < 0) break;
-    text.remove_prefix(static_cast<size_t>(written));
-  }
-  if (!text.empty() || lseek(file.get(), 0, SEEK_SET) != 0) {
-    return absl::ErrnoToStatus(errno, "cannot make a file in memory");
-  }
-  return file;
-}
-
-absl::StatusOr<std::string> HostFilesScript(const HostFilesOptions& options,
+absl::StatusOr<std::string> HostFilesScript(const LaunchedJob& job,
+                                            const std::string& certificates,
                                             int host) {
-  const LaunchRecord& record = *options.record;
-  const std::string folder = RemoteRunFolder(options.run_directory);
+  const LaunchRecord& record = job.record;
+  const std::string& folder = job.folder;
   std::string script =
       CheckProgramsCommand({record.server_program, record.worker_program});
   absl::StrAppend(&script, "umask 077\nmkdir -p ", RemoteCertificates(folder),
@@ -110,33 +113,43 @@ absl::StatusOr<std::string> HostFilesScript(const HostFilesOptions& options,
                       " belongs to another run; name another directory with "
                       "--run-dir, or remove it there")),
                   " >&2\n  exit 1\nfi\n",
-                  WriteFileCommand(kJob, ResolvedConfigText(*options.config)),
+                  WriteFileCommand(kJob, ResolvedConfigText(job.config)),
                   WriteFileCommand(kLifeline, kLifelineScript));
-  if (!options.certificates.empty()) {
+  if (!certificates.empty()) {
     PS_ASSIGN_OR_RETURN(const std::string part,
-                        CopyCertificates(options, host));
+                        CopyCertificates(job, certificates, host));
     script += part;
   }
   return script;
 }
 
-absl::Status SendHostFiles(const HostFilesOptions& options,
-                           Interrupts* interrupts) {
-  const std::vector<LaunchHost>& hosts = *options.hosts;
-  std::vector<UniqueFd> scripts;
+absl::StatusOr<std::vector<CommandResult>> RunScripts(
+    const LaunchedJob& job, const std::vector<std::string>& scripts,
+    Interrupts* interrupts) {
+  std::vector<UniqueFd> inputs;
   std::vector<ShortCommand> commands;
-  for (size_t i = 0; i < hosts.size(); ++i) {
-    PS_ASSIGN_OR_RETURN(const std::string script,
-                        HostFilesScript(options, static_cast<int>(i)));
-    PS_ASSIGN_OR_RETURN(UniqueFd file, FileInMemory(script));
-    scripts.push_back(std::move(file));
-    commands.push_back({SshArguments(options.record->ssh, hosts[i].name, "sh"),
-                        scripts.back().get()});
+  for (size_t i = 0; i < job.hosts.size(); ++i) {
+    PS_ASSIGN_OR_RETURN(UniqueFd input, FileInMemory(scripts.at(i)));
+    inputs.push_back(std::move(input));
+    commands.push_back({SshArguments(job.record.ssh, job.hosts[i].name, "sh"),
+                        inputs.back().get()});
+  }
+  return RunTogether(commands, interrupts);
+}
+
+absl::Status SendHostFiles(const LaunchedJob& job,
+                           const std::string& certificates,
+                           Interrupts* interrupts) {
+  std::vector<std::string> scripts;
+  for (size_t i = 0; i < job.hosts.size(); ++i) {
+    PS_ASSIGN_OR_RETURN(
+        scripts.emplace_back(),
+        HostFilesScript(job, certificates, static_cast<int>(i)));
   }
   PS_ASSIGN_OR_RETURN(const std::vector<CommandResult> results,
-                      RunTogether(commands, interrupts));
-  for (size_t i = 0; i < hosts.size(); ++i) {
-    PS_RETURN_IF_ERROR(ResultOnHost(hosts[i].name, results[i]));
+                      RunScripts(job, scripts, interrupts));
+  for (size_t i = 0; i < job.hosts.size(); ++i) {
+    PS_RETURN_IF_ERROR(ResultOnHost(job.hosts[i].name, results[i]));
   }
   return absl::OkStatus();
 }

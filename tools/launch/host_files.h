@@ -6,13 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "common/unique_fd.h"
-#include "proto/config.pb.h"
-#include "tools/interrupts.h"
-#include "tools/launch/hosts.h"
-#include "tools/launch/launch_record.h"
+#include "tools/launch/remote_process.h"
+#include "tools/launch/run_together.h"
+#include "tools/process/signals.h"
 
 namespace ps {
 
@@ -27,27 +25,24 @@ std::string RemoteLifeline(const std::string& folder);
 // Worker 0's run directory.
 std::string RemoteRecords(const std::string& folder);
 
-// A file without a name that holds `text`, to be read from its start.
-absl::StatusOr<UniqueFd> FileInMemory(absl::string_view text);
-
-struct HostFilesOptions {
-  const JobConfig* config = nullptr;  // Not owned.
-  std::string certificates;           // Folder on this machine; empty: none.
-  std::string run_directory;
-  const LaunchRecord* record = nullptr;                   // Not owned.
-  const std::vector<LaunchHost>* hosts = nullptr;         // Not owned.
-  const std::vector<PlacedProcess>* processes = nullptr;  // Not owned.
-};
-
 // The script for sh that makes the folder of host number `host`, closed to
 // other users, and checks that the programs are there. It fails if the folder
-// belongs to another run. Errors: those of ReadFile, for certificates.
-absl::StatusOr<std::string> HostFilesScript(const HostFilesOptions& options,
+// belongs to another run. `certificates` is a folder on this machine; empty:
+// none. Errors: those of ReadFile, for certificates.
+absl::StatusOr<std::string> HostFilesScript(const LaunchedJob& job,
+                                            const std::string& certificates,
                                             int host);
 
 // Runs these scripts. Errors: those of RunTogether and ResultOnHost.
-absl::Status SendHostFiles(const HostFilesOptions& options,
+absl::Status SendHostFiles(const LaunchedJob& job,
+                           const std::string& certificates,
                            Interrupts* interrupts);
+
+// Runs a script for sh on each host; the results are in the order of job.hosts.
+// Errors: those of RunTogether.
+absl::StatusOr<std::vector<CommandResult>> RunScripts(
+    const LaunchedJob& job, const std::vector<std::string>& scripts,
+    Interrupts* interrupts);
 
 }  // namespace ps
 

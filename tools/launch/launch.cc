@@ -109,16 +109,10 @@ absl::StatusOr<LaunchedJob> PlaceJob(const std::string& job_path,
 absl::Status CheckHosts(const LaunchedJob& job, const ProgramSource& source,
                         Interrupts* interrupts) {
   const std::string script = CheckScript(job, source);
-  std::vector<UniqueFd> scripts;
-  std::vector<ShortCommand> commands;
-  for (const LaunchHost& host : job.hosts) {
-    PS_ASSIGN_OR_RETURN(UniqueFd file, FileInMemory(script));
-    scripts.push_back(std::move(file));
-    commands.push_back(
-        {SshArguments(job.record.ssh, host.name, "sh"), scripts.back().get()});
-  }
-  PS_ASSIGN_OR_RETURN(const std::vector<CommandResult> results,
-                      RunTogether(commands, interrupts));
+  PS_ASSIGN_OR_RETURN(
+      const std::vector<CommandResult> results,
+      RunScripts(job, std::vector<std::string>(job.hosts.size(), script),
+                 interrupts));
   // All problems at once.
   std::vector<std::string> problems;
   // The servers of each machine, by where they listen.
@@ -163,21 +157,10 @@ absl::Status Launch(LaunchedJob job, const ProgramSource& source, bool goes_on,
         PutProgramsOnHosts(source, job.hosts, interrupts, &job.record));
   }
   PS_RETURN_IF_ERROR(WriteLaunchRecord(job.record, job.run_directory));
-  HostFilesOptions files;
-  files.config = &job.config;
-  PS_ASSIGN_OR_RETURN(files.certificates, MakeCertificates(job));
-  files.run_directory = job.run_directory;
-  files.record = &job.record;
-  files.hosts = &job.hosts;
-  files.processes = &job.processes;
-  PS_RETURN_IF_ERROR(SendHostFiles(files, interrupts));
+  PS_ASSIGN_OR_RETURN(const std::string certificates, MakeCertificates(job));
+  PS_RETURN_IF_ERROR(SendHostFiles(job, certificates, interrupts));
   PS_RETURN_IF_ERROR(RunRemoteCluster(job, goes_on, interrupts));
-  ResultsOptions results;
-  results.ssh = job.record.ssh;
-  results.host = job.HostOfWorker0().name;
-  results.folder = RemoteRecords(job.folder);
-  results.run_directory = job.run_directory;
-  return Annotate(FetchResults(results, interrupts),
+  return Annotate(FetchResults(job, interrupts),
                   "the job is trained, but its results are not here");
 }
 

@@ -8,10 +8,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "proto/config.pb.h"
-#include "tools/interrupts.h"
 #include "tools/launch/launch_record.h"
 #include "tools/launch/programs.h"
 #include "tools/launch/remote_process.h"
+#include "tools/process/signals.h"
 
 namespace ps {
 

@@ -10,10 +10,10 @@
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "common/unique_fd.h"
-#include "tools/find_program.h"
 #include "tools/launch/remote_command.h"
 #include "tools/launch/run_together.h"
-#include "tools/temporary_directory.h"
+#include "tools/process/find_program.h"
+#include "tools/process/temporary_directory.h"
 
 namespace ps {
 namespace {

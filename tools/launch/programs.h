@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "tools/interrupts.h"
 #include "tools/launch/hosts.h"
 #include "tools/launch/launch_record.h"
+#include "tools/process/signals.h"
 
 namespace ps {
 

@@ -4,8 +4,8 @@
 #define TOOLS_LAUNCH_REMOTE_CLUSTER_H_
 
 #include "absl/status/status.h"
-#include "tools/interrupts.h"
 #include "tools/launch/remote_process.h"
+#include "tools/process/signals.h"
 
 namespace ps {
 
@@ -23,9 +23,9 @@ namespace ps {
 // With `goes_on`, logs are continued.
 //
 // Errors, after all others have been stopped: kAborted naming the process that
-// failed first (tools/failed_processes.h), or kFailedPrecondition if the job's
-// config or its data is wrong; kUnavailable if a process was given up;
-// kDeadlineExceeded naming those that others wait for; kCancelled after an
+// failed first (tools/process/failed_processes.h), or kFailedPrecondition if
+// the job's config or its data is wrong; kUnavailable if a process was given
+// up; kDeadlineExceeded naming those that others wait for; kCancelled after an
 // interrupt. The message also names the hosts that could not be reached at the
 // end.
 absl::Status RunRemoteCluster(const LaunchedJob& job, bool goes_on,

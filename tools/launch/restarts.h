@@ -8,7 +8,7 @@
 
 #include "absl/time/time.h"
 #include "proto/config.pb.h"
-#include "tools/subprocesses.h"
+#include "tools/process/subprocesses.h"
 
 namespace ps {
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/status_macros.h"
+#include "tools/launch/host_files.h"
 #include "tools/launch/remote_command.h"
 #include "tools/launch/run_together.h"
 
@@ -22,7 +23,7 @@ struct ResultFile {
 };
 
 // The files to fetch, the last one last.
-absl::StatusOr<std::vector<ResultFile>> FilesOf(const ResultsOptions& options,
+absl::StatusOr<std::vector<ResultFile>> FilesOf(const LaunchedJob& job,
                                                 Interrupts* interrupts) {
   std::vector<ResultFile> files = {
       {"weights.safetensors", true},
@@ -31,12 +32,14 @@ absl::StatusOr<std::vector<ResultFile>> FilesOf(const ResultsOptions& options,
       {"classes.txt"},
       {"trace.json"},
   };
+  const std::string& host = job.HostOfWorker0().name;
   PS_ASSIGN_OR_RETURN(
       const std::vector<CommandResult> results,
-      RunTogether({{SshArguments(options.ssh, options.host,
-                                 "ls " + QuoteForShell(options.folder))}},
-                  interrupts));
-  PS_RETURN_IF_ERROR(ResultOnHost(options.host, results[0]));
+      RunTogether(
+          {{SshArguments(job.record.ssh, host,
+                         "ls " + QuoteForShell(RemoteRecords(job.folder)))}},
+          interrupts));
+  PS_RETURN_IF_ERROR(ResultOnHost(host, results[0]));
   for (const absl::string_view name : absl::StrSplit(results[0].out, '\n')) {
     if (absl::StartsWith(name, "events.out.tfevents.") &&
         QuoteForShell(name) == name) {
@@ -47,16 +50,17 @@ absl::StatusOr<std::vector<ResultFile>> FilesOf(const ResultsOptions& options,
   return files;
 }
 
-absl::Status Fetch(const ResultsOptions& options, const ResultFile& file,
+absl::Status Fetch(const LaunchedJob& job, const ResultFile& file,
                    Interrupts* interrupts) {
-  const std::string source = absl::StrCat(options.folder, "/", file.name);
-  const std::string target =
-      absl::StrCat(options.run_directory, "/", file.name);
+  const std::string& host = job.HostOfWorker0().name;
+  const std::string source =
+      absl::StrCat(RemoteRecords(job.folder), "/", file.name);
+  const std::string target = absl::StrCat(job.run_directory, "/", file.name);
   const std::string part = target + ".part";
   PS_ASSIGN_OR_RETURN(
       const std::vector<CommandResult> results,
       RunTogether(
-          {{SshArguments(options.ssh, options.host,
+          {{SshArguments(job.record.ssh, host,
                          absl::StrCat("test -f ", source, " && cat ", source),
                          part)}},
           interrupts));
@@ -72,20 +76,18 @@ absl::Status Fetch(const ResultsOptions& options, const ResultFile& file,
   fs::remove(part, error);
   if (is_missing && !file.is_always_there) return absl::OkStatus();
   if (is_missing) {
-    return absl::NotFoundError(
-        absl::StrCat(options.host, ": there is no ~/", source));
+    return absl::NotFoundError(absl::StrCat(host, ": there is no ~/", source));
   }
-  return ResultOnHost(options.host, result);
+  return ResultOnHost(host, result);
 }
 
 }  // namespace
 
-absl::Status FetchResults(const ResultsOptions& options,
-                          Interrupts* interrupts) {
+absl::Status FetchResults(const LaunchedJob& job, Interrupts* interrupts) {
   PS_ASSIGN_OR_RETURN(const std::vector<ResultFile> files,
-                      FilesOf(options, interrupts));
+                      FilesOf(job, interrupts));
   for (const ResultFile& file : files) {
-    PS_RETURN_IF_ERROR(Fetch(options, file, interrupts));
+    PS_RETURN_IF_ERROR(Fetch(job, file, interrupts));
   }
   return absl::OkStatus();
 }

@@ -2,27 +2,18 @@
 #ifndef TOOLS_LAUNCH_RESULTS_H_
 #define TOOLS_LAUNCH_RESULTS_H_
 
-#include <string>
-
 #include "absl/status/status.h"
-#include "tools/interrupts.h"
+#include "tools/launch/remote_process.h"
+#include "tools/process/signals.h"
 
 namespace ps {
-
-struct ResultsOptions {
-  std::string ssh;
-  std::string host;           // Worker 0's.
-  std::string folder;         // There.
-  std::string run_directory;  // Here.
-};
 
 // Fetches weights.safetensors, metrics.jsonl and, if they are there,
 // best.safetensors, classes.txt, trace.json and event files; then summary.json,
 // so that a run with it is complete. Each file appears under its name when it
 // is complete. Errors: those of RunTogether and ResultOnHost; those of the file
 // system.
-absl::Status FetchResults(const ResultsOptions& options,
-                          Interrupts* interrupts);
+absl::Status FetchResults(const LaunchedJob& job, Interrupts* interrupts);
 
 }  // namespace ps
 

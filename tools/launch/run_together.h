@@ -7,8 +7,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "tools/interrupts.h"
-#include "tools/subprocesses.h"
+#include "tools/process/signals.h"
+#include "tools/process/subprocesses.h"
 
 namespace ps {
 

@@ -1,9 +1,5 @@
-#include "tools/model/command.h"
-
 #include "common/flags.h"
-#include "tools/commands.h"
-#include "tools/model/onnx_commands.h"
-#include "tools/model/show.h"
+#include "tools/command_line/commands.h"
 
 namespace ps {
 

@@ -16,7 +16,7 @@
 #include "models/described/described_layers.h"
 #include "nlohmann/json.hpp"
 #include "proto/model_config.pb.h"
-#include "tools/human_format.h"
+#include "tools/command_line/human_format.h"
 #include "tools/report/text_table.h"
 
 namespace ps {

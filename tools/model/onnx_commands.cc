@@ -1,5 +1,3 @@
-#include "tools/model/onnx_commands.h"
-
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -11,7 +9,6 @@
 #include "common/file.h"
 #include "common/flags.h"
 #include "common/job_fields.h"
-#include "common/program.h"
 #include "common/safetensors.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
@@ -19,8 +16,8 @@
 #include "models/onnx/export.h"
 #include "models/onnx/import.h"
 #include "proto/config.pb.h"
-#include "tools/command_failure.h"
-#include "tools/judge/judged_job.h"
+#include "tools/command_line/commands.h"
+#include "tools/evaluate/evaluated_job.h"
 #include "worker/training_parts.h"
 
 namespace ps {
@@ -37,12 +34,12 @@ const std::vector<HelpEntry>& ExitCodes() {
 }
 
 struct ExportFlags {
-  JudgedJobFlags judged;
+  EvaluatedJobFlags evaluated;
   std::string output;
 };
 
 absl::Status Export(const ExportFlags& flags) {
-  PS_ASSIGN_OR_RETURN(JudgedJob job, FindJudgedJob(flags.judged));
+  PS_ASSIGN_OR_RETURN(EvaluatedJob job, FindEvaluatedJob(flags.evaluated));
   job.config.mutable_machine()->set_device("cpu");
   PS_ASSIGN_OR_RETURN(const TrainingParts parts,
                       MakeTrainingParts(job.config, /*worker_rank=*/0));
@@ -93,11 +90,6 @@ absl::Status Import(const ImportFlags& flags) {
   return absl::OkStatus();
 }
 
-int Finish(const char* command, const absl::Status& status, int failure) {
-  if (status.ok()) return kExitDone;
-  return FailCommand(command, status, failure);
-}
-
 }  // namespace
 
 int RunModelExport(int argc, char** argv) {
@@ -117,18 +109,17 @@ int RunModelExport(int argc, char** argv) {
   CommandLine command_line(text);
   command_line.AddArgument(
       "JOB", "The job, a .textproto file; or the directory of a run.",
-      &flags.judged.job);
+      &flags.evaluated.job);
   command_line.AddOption("weights", "FILE",
                          "The weights, a .safetensors file; default: "
                          "weights.safetensors of the run.",
-                         &flags.judged.weights);
+                         &flags.evaluated.weights);
   command_line.AddRequiredOption("output", "FILE", "The ONNX file to write.",
                                  &flags.output);
-  AddOverrides(&command_line, &flags.judged.overrides, "data.directory=X");
+  AddOverrides(&command_line, &flags.evaluated.overrides, "data.directory=X");
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
   FLAGS_minloglevel = google::GLOG_WARNING;
-  const absl::Status status = Export(flags);
-  return Finish("model export", status, ExitCodeFor(status));
+  return EndCommand("model export", Export(flags));
 }
 
 int RunModelImport(int argc, char** argv) {
@@ -149,7 +140,7 @@ int RunModelImport(int argc, char** argv) {
   command_line.AddRequiredOption(
       "output", "DIR", "The folder to write to; it is made.", &flags.output);
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
-  return Finish("model import", Import(flags), kExitFailed);
+  return EndCommand("model import", Import(flags), kExitFailed);
 }
 
 }  // namespace ps

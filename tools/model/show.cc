@@ -1,18 +1,14 @@
-#include "tools/model/show.h"
-
 #include <cstdio>
 #include <string>
 #include <vector>
 
 #include "common/config.h"
-#include "common/exit_codes.h"
 #include "common/flags.h"
 #include "common/job_fields.h"
-#include "common/program.h"
 #include "common/run_directory.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
-#include "tools/command_failure.h"
+#include "tools/command_line/commands.h"
 #include "tools/model/layer_table.h"
 #include "worker/training_parts.h"
 
@@ -83,9 +79,7 @@ int RunModelShow(int argc, char** argv) {
       &flags.layers);
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
   FLAGS_minloglevel = google::GLOG_WARNING;
-  const absl::Status status = Show(flags);
-  if (status.ok()) return kExitDone;
-  return FailCommand("model show", status, ExitCodeFor(status));
+  return EndCommand("model show", Show(flags));
 }
 
 }  // namespace ps

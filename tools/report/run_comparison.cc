@@ -11,7 +11,7 @@
 #include "absl/time/time.h"
 #include "common/metric.h"
 #include "nlohmann/json.hpp"
-#include "tools/human_format.h"
+#include "tools/command_line/human_format.h"
 #include "tools/report/run_table.h"
 
 namespace ps {

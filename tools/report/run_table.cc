@@ -12,7 +12,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "common/metric.h"
-#include "tools/human_format.h"
+#include "tools/command_line/human_format.h"
 #include "tools/report/exchange_times.h"
 #include "tools/report/svg_plot.h"
 

@@ -1,5 +1,3 @@
-#include "tools/status/cluster_status.h"
-
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -12,7 +10,8 @@
 #include "absl/time/time.h"
 #include "common/mutex.h"
 #include "common/status_macros.h"
-#include "tools/human_format.h"
+#include "tools/command_line/human_format.h"
+#include "tools/status/status.h"
 #include "transport/cluster_watch.h"
 #include "transport/job_channels.h"
 #include "worker/trainer.h"

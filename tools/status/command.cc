@@ -1,5 +1,3 @@
-#include "tools/status/command.h"
-
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -14,9 +12,8 @@
 #include "common/program.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
-#include "tools/command_failure.h"
-#include "tools/status/cluster_status.h"
-#include "tools/status/run_status.h"
+#include "tools/command_line/commands.h"
+#include "tools/status/status.h"
 
 namespace ps {
 namespace {

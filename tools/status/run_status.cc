@@ -1,5 +1,3 @@
-#include "tools/status/run_status.h"
-
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -9,9 +7,10 @@
 #include "absl/strings/str_format.h"
 #include "common/metric.h"
 #include "common/status_macros.h"
-#include "tools/human_format.h"
-#include "tools/progress.h"
+#include "tools/command_line/human_format.h"
+#include "tools/command_line/progress.h"
 #include "tools/report/run_records.h"
+#include "tools/status/status.h"
 
 namespace ps {
 namespace {

@@ -23,7 +23,7 @@
 #include "nlohmann/json.hpp"
 #include "tests/cluster/test_process.h"
 #include "tests/tools/command_runner.h"
-#include "tools/judge/judged_job.h"
+#include "tools/evaluate/evaluated_job.h"
 
 namespace ps {
 namespace {
@@ -73,10 +73,10 @@ class InfluenceCommand : public CommandTest {
 std::vector<Floats> GradientsAt(const JobConfig& config,
                                 const std::string& weights, const Dataset& set,
                                 const std::vector<int64_t>& numbers) {
-  JudgedJob job;
+  EvaluatedJob job;
   job.config = config;
   job.weights = weights;
-  const auto loaded = LoadJudgedModel(job, set.example_shape(), "");
+  const auto loaded = LoadEvaluatedModel(job, set.example_shape(), "");
   EXPECT_TRUE(loaded.ok()) << loaded.status();
   auto gradient = loaded->backend->Allocate({loaded->model->num_parameters()});
   std::vector<Floats> gradients;

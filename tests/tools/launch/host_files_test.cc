@@ -56,15 +56,8 @@ class HostFiles : public testing::Test {
 
   // Runs the script of host b in its home folder.
   int Run(std::string* output) {
-    HostFilesOptions options;
-    options.config = &job_.config;
-    options.certificates = folder_ + "/certificates";
-    options.run_directory = "runs/first";
-    options.record = &job_.record;
-    options.hosts = &job_.hosts;
-    options.processes = &job_.processes;
     const absl::StatusOr<std::string> script =
-        HostFilesScript(options, /*host=*/1);
+        HostFilesScript(job_, folder_ + "/certificates", /*host=*/1);
     EXPECT_TRUE(script.ok()) << script.status();
     std::ofstream(folder_ + "/script") << script.value_or("");
     return InHome("sh ../script", output);

@@ -1,8 +1,6 @@
 // The script that holds a process on another host, run by this machine's sh.
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/types.h>
-#include <unistd.h>
 
 #include <functional>
 #include <string>
@@ -13,12 +11,11 @@
 #include "absl/time/time.h"
 #include "common/clock.h"
 #include "common/file.h"
-#include "common/unique_fd.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/cluster/test_process.h"
 #include "tools/launch/remote_command.h"
-#include "tools/subprocesses.h"
+#include "tools/process/subprocesses.h"
 
 namespace ps {
 namespace {
@@ -47,21 +44,19 @@ class Lifeline : public testing::Test {
 
   // Runs a script for sh; its input stays open.
   void Start(const std::string& program, int seconds = 60) {
-    int ends[2];
-    ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
-    const UniqueFd reader(ends[0]);
-    input_ = UniqueFd(ends[1]);
     // As sshd does, which runs the command by a shell.
-    ASSERT_TRUE(
-        children_
-            .Start({"/bin/sh", "-c",
-                    LifelineCommand(script_, seconds,
-                                    {"sh", "-c", program, "argument one"})},
-                   kOwnNetwork, reader.get())
-            .ok());
+    StartShell(LifelineCommand(script_, seconds,
+                               {"sh", "-c", program, "argument one"}));
   }
 
-  void Ask() { ASSERT_EQ(write(input_.get(), "\n", 1), 1); }
+  void StartShell(const std::string& command) {
+    const absl::StatusOr<int> child =
+        children_.Start({"/bin/sh", "-c", command}, kOwnNetwork, kLineInput);
+    ASSERT_TRUE(child.ok()) << child.status();
+    child_ = *child;
+  }
+
+  void Ask() { children_.Send(child_, ""); }
 
   bool PollUntil(const std::function<bool()>& condition) {
     const absl::Time deadline = SteadyClock()->Now() + absl::Seconds(60);
@@ -80,7 +75,7 @@ class Lifeline : public testing::Test {
   const std::string script_;
   std::vector<std::string> out_, err_;
   ProcessExit exit_;
-  UniqueFd input_;
+  int child_ = -1;
   Subprocesses children_;
 };
 
@@ -105,14 +100,7 @@ TEST_F(Lifeline, ASignalIsToldAs128AndItsNumber) {
 }
 
 TEST_F(Lifeline, AProgramThatIsNotThereIsAnErrorAtOnce) {
-  int ends[2];
-  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
-  const UniqueFd reader(ends[0]), writer(ends[1]);
-  ASSERT_TRUE(children_
-                  .Start({"/bin/sh", "-c",
-                          LifelineCommand(script_, 60, {"/no/such/program"})},
-                         kOwnNetwork, reader.get())
-                  .ok());
+  StartShell(LifelineCommand(script_, 60, {"/no/such/program"}));
   ASSERT_TRUE(WaitForEnd());
   EXPECT_EQ(exit_.code, 127);
 }
@@ -122,7 +110,7 @@ TEST_F(Lifeline, TheEndOfTheInputSendsSigterm) {
       "trap 'echo asked; exit 75' TERM; echo ready; "
       "while :; do sleep 0.01; done");
   ASSERT_TRUE(WaitForLines(1));
-  input_.Close();
+  children_.CloseInput(child_);
   ASSERT_TRUE(WaitForEnd());
   EXPECT_EQ(exit_.code, 75);
   EXPECT_THAT(out_, ElementsAre("ready", "asked"));
@@ -145,7 +133,7 @@ TEST_F(Lifeline, SigkillComesToWhoDoesNotListen) {
   Start("trap '' TERM; echo ready; while :; do sleep 0.01; done",
         /*seconds=*/1);
   ASSERT_TRUE(WaitForLines(1));
-  input_.Close();
+  children_.CloseInput(child_);
   ASSERT_TRUE(WaitForEnd());
   EXPECT_EQ(exit_.code, 128 + SIGKILL);
 }
@@ -153,17 +141,8 @@ TEST_F(Lifeline, SigkillComesToWhoDoesNotListen) {
 // sshd closes a connection only when nobody has its output open any more.
 TEST_F(Lifeline, OutputEndsWithTheProgram) {
   const std::string output = NewTestDirectory() + "/output";
-  int ends[2];
-  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
-  const UniqueFd reader(ends[0]), writer(ends[1]);
-  ASSERT_TRUE(
-      children_
-          .Start(
-              {"/bin/sh", "-c",
-               absl::StrCat("(", LifelineCommand(script_, 60, {"echo", "one"}),
-                            ") | cat")},
-              kOwnNetwork, reader.get())
-          .ok());
+  StartShell(absl::StrCat("(", LifelineCommand(script_, 60, {"echo", "one"}),
+                          ") | cat"));
   // `cat` ends when its input does.
   ASSERT_TRUE(WaitForEnd());
   EXPECT_THAT(out_, ElementsAre("one"));

@@ -1,5 +1,3 @@
-#include "tools/bench/compressors/command.h"
-
 #include <cmath>
 #include <cstdio>
 #include <memory>
@@ -22,9 +20,9 @@
 #include "tensor/new_backend.h"
 #include "tools/bench/compressors/measurement.h"
 #include "tools/bench/compressors/options.h"
-#include "tools/command_failure.h"
-#include "tools/human_format.h"
-#include "tools/json_file.h"
+#include "tools/command_line/commands.h"
+#include "tools/command_line/human_format.h"
+#include "tools/command_line/options.h"
 
 namespace ps {
 namespace {
@@ -199,7 +197,7 @@ absl::StatusOr<Json> Measure(const Request& request, const Flags& flags,
 }
 
 absl::Status Bench(const Request& request, const Flags& flags) {
-  PS_ASSIGN_OR_RETURN(std::optional<AtomicFile> json, OpenJsonFile(flags.json));
+  PS_ASSIGN_OR_RETURN(std::optional<AtomicFile> json, OpenOutput(flags.json));
   DeviceOptions device;
   device.device = flags.device;
   PS_ASSIGN_OR_RETURN(const ChosenBackend chosen, NewBackend(device));
@@ -211,7 +209,7 @@ absl::Status Bench(const Request& request, const Flags& flags) {
       chosen.description);
   PS_ASSIGN_OR_RETURN(const Json rows,
                       Measure(request, flags, chosen.backend.get()));
-  return CommitJsonFile(JsonText(rows) + "\n", &json);
+  return CommitOutput(JsonText(rows) + "\n", &json);
 }
 
 }  // namespace
@@ -241,14 +239,11 @@ int RunBenchCompressorsCommand(int argc, char** argv) {
                          "following an answer with the same elements.",
                          &flags.worker_optimizer);
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
-  const auto fail = [](const absl::Status& status, int exit_code) {
-    return FailCommand("bench compressors", status, exit_code);
-  };
   const absl::StatusOr<Request> request = ParseRequest(flags);
-  if (!request.ok()) return fail(request.status(), kExitUsage);
-  const absl::Status measured = Bench(*request, flags);
-  if (!measured.ok()) return fail(measured, kExitFailed);
-  return kExitDone;
+  if (!request.ok()) {
+    return FailCommand("bench compressors", request.status(), kExitUsage);
+  }
+  return EndCommand("bench compressors", Bench(*request, flags), kExitFailed);
 }
 
 }  // namespace ps

@@ -12,7 +12,7 @@
 #include "common/status_macros.h"
 #include "compressors/compressor.h"
 #include "compressors/payload/payload.h"
-#include "tools/compressor_argument.h"
+#include "tools/command_line/compressor_argument.h"
 
 namespace ps {
 namespace {

@@ -1,5 +1,3 @@
-#include "tools/bench/load/command.h"
-
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -18,11 +16,10 @@
 #include "tools/bench/load/options.h"
 #include "tools/bench/load/peer.h"
 #include "tools/bench/load/report.h"
-#include "tools/bench/load/report_json.h"
-#include "tools/bench/processes/peer_messages.h"
-#include "tools/command_failure.h"
-#include "tools/human_format.h"
-#include "tools/json_file.h"
+#include "tools/bench/processes/peer.h"
+#include "tools/command_line/commands.h"
+#include "tools/command_line/human_format.h"
+#include "tools/command_line/options.h"
 
 namespace ps {
 namespace {
@@ -83,8 +80,7 @@ absl::StatusOr<LoadRun> RunLoad(const LoadSettings& settings) {
 
 absl::Status Bench(const LoadOptions& options,
                    const std::vector<LoadSettings>& loads) {
-  PS_ASSIGN_OR_RETURN(std::optional<AtomicFile> json,
-                      OpenJsonFile(options.json));
+  PS_ASSIGN_OR_RETURN(std::optional<AtomicFile> json, OpenOutput(options.json));
   const bool sweep =
       !options.sweep_workers.empty() || !options.sweep_megabytes.empty();
   std::vector<LoadRun> runs;
@@ -107,7 +103,7 @@ absl::Status Bench(const LoadOptions& options,
   }
   Print(sweep ? SweepText(runs) : LoadText(runs.front()));
   PS_RETURN_IF_ERROR(
-      CommitJsonFile(sweep ? SweepJson(runs) : LoadJson(runs.front()), &json));
+      CommitOutput(sweep ? SweepJson(runs) : LoadJson(runs.front()), &json));
   for (const LoadRun& run : runs) PS_RETURN_IF_ERROR(CheckMemoryFlat(run));
   return absl::OkStatus();
 }
@@ -122,21 +118,15 @@ int RunBenchLoadCommand(int argc, char** argv) {
   CommandLine command_line(Text());
   AddLoadOptions(&options, &command_line);
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
-  const auto fail = [](const absl::Status& status, int exit_code) {
-    return FailCommand("bench load", status, exit_code);
-  };
   const absl::StatusOr<std::vector<LoadSettings>> loads =
       LoadSettingsOf(options);
   if (!loads.ok()) {
     // An invalid file is not an error of the command line.
-    return fail(loads.status(), absl::IsInvalidArgument(loads.status())
-                                    ? kExitUsage
-                                    : kExitFailed);
+    return FailCommand(
+        "bench load", loads.status(),
+        absl::IsInvalidArgument(loads.status()) ? kExitUsage : kExitFailed);
   }
-  const absl::Status done = Bench(options, *loads);
-  if (absl::IsCancelled(done)) return fail(done, kExitInterrupted);
-  if (!done.ok()) return fail(done, kExitFailed);
-  return kExitDone;
+  return EndCommand("bench load", Bench(options, *loads), kExitFailed);
 }
 
 }  // namespace ps

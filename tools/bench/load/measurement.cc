@@ -11,8 +11,7 @@
 #include "common/status_macros.h"
 #include "tools/bench/load/replayed_weights.h"
 #include "tools/bench/processes/parameter_servers.h"
-#include "tools/bench/processes/peer_loop.h"
-#include "tools/bench/processes/peer_messages.h"
+#include "tools/bench/processes/peer.h"
 #include "tools/bench/processes/processes.h"
 
 namespace ps {
@@ -79,7 +78,7 @@ absl::Status Measurement::StartWorkers(const std::string& job_path) {
     const int64_t end = options.workers * (i + 1) / count;
     PS_ASSIGN_OR_RETURN(
         const int child,
-        processes_->StartBenchPeer(
+        processes_->StartPeer(
             absl::StrCat("worker process ", i), "load",
             {"--job=" + job_path,
              absl::StrCat("--elements=", settings_.elements),

@@ -13,7 +13,7 @@
 #include "tools/bench/load/options.h"
 #include "tools/bench/load/replay_payloads.h"
 #include "tools/bench/load/replay_worker.h"
-#include "tools/bench/processes/cpu_time.h"
+#include "tools/bench/processes/usage.h"
 
 namespace ps {
 

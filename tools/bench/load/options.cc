@@ -1,13 +1,15 @@
 #include "tools/bench/load/options.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
-#include "common/config.h"
 #include "common/job_fields.h"
 #include "common/status_macros.h"
 #include "tools/bench/compressors/options.h"
 #include "tools/bench/load/gradient_source.h"
-#include "tools/compressor_argument.h"
-#include "tools/option_range.h"
+#include "tools/bench/processes/parameter_servers.h"
+#include "tools/command_line/compressor_argument.h"
+#include "tools/command_line/options.h"
 
 namespace ps {
 namespace {
@@ -24,29 +26,15 @@ constexpr int64_t kMaxRing = 1024;
 constexpr int64_t kDefaultMegabytes = 16;
 
 absl::Status CheckSettings(const LoadOptions& options) {
-  PS_RETURN_IF_ERROR(
-      CheckOptionRange("workers", options.workers, 1, kMaxWorkers));
-  PS_RETURN_IF_ERROR(
-      CheckOptionRange("processes", options.processes, 1, kMaxProcesses));
-  PS_RETURN_IF_ERROR(
-      CheckOptionRange("servers", options.servers, 1, kMaxServers));
-  PS_RETURN_IF_ERROR(
-      CheckOptionRange("megabytes", options.megabytes, 0, kMaxMegabytes));
-  PS_RETURN_IF_ERROR(
-      CheckOptionRange("seconds", options.seconds, 1, kMaxSeconds));
-  PS_RETURN_IF_ERROR(
-      CheckOptionRange("iterations", options.iterations, 0, kMaxIterations));
-  PS_RETURN_IF_ERROR(CheckOptionRange("ring", options.ring, 1, kMaxRing));
-  return CheckOptionRange("payload-megabytes", options.payload_megabytes, 1,
-                          kMaxMegabytes);
-}
-
-// Fields that the command itself sets cannot be overridden.
-absl::Status CheckOverridden(absl::string_view field, int64_t value,
-                             int64_t decided) {
-  if (value == decided) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "--set makes ", field, " ", value, "; here it must be ", decided));
+  return CheckOptionRanges(
+      {{"workers", options.workers, 1, kMaxWorkers},
+       {"processes", options.processes, 1, kMaxProcesses},
+       {"servers", options.servers, 1, kMaxServers},
+       {"megabytes", options.megabytes, 0, kMaxMegabytes},
+       {"seconds", options.seconds, 1, kMaxSeconds},
+       {"iterations", options.iterations, 0, kMaxIterations},
+       {"ring", options.ring, 1, kMaxRing},
+       {"payload-megabytes", options.payload_megabytes, 1, kMaxMegabytes}});
 }
 
 absl::StatusOr<JobConfig> JobOf(const LoadOptions& options) {
@@ -64,15 +52,7 @@ absl::StatusOr<JobConfig> JobOf(const LoadOptions& options) {
   cluster->set_num_servers(static_cast<int>(options.servers));
   // The bench stands for separate machines, which cannot use them.
   cluster->set_unix_sockets(false);
-  for (const std::string& assignment : options.overrides) {
-    PS_RETURN_IF_ERROR(Annotate(ApplyOverride(assignment, &job),
-                                absl::StrCat("--set ", assignment)));
-  }
-  PS_RETURN_IF_ERROR(CheckOverridden(
-      "cluster.num_workers", job.cluster().num_workers(), options.workers));
-  PS_RETURN_IF_ERROR(CheckOverridden(
-      "cluster.num_servers", job.cluster().num_servers(), options.servers));
-  PS_RETURN_IF_ERROR(ValidateConfig(job));
+  PS_ASSIGN_OR_RETURN(job, BenchJob(std::move(job), options.overrides));
   if (NeedsTensorShapes(job.compressor().name())) {
     return absl::InvalidArgumentError(absl::StrCat(
         "compressor.name is ", job.compressor().name(),

@@ -16,8 +16,7 @@
 #include "tools/bench/load/gradient_source.h"
 #include "tools/bench/load/replay_group.h"
 #include "tools/bench/load/replay_payloads.h"
-#include "tools/bench/processes/peer_loop.h"
-#include "tools/bench/processes/peer_messages.h"
+#include "tools/bench/processes/peer.h"
 #include "transport/shard_map.h"
 
 namespace ps {

@@ -11,13 +11,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/consistency.h"
+#include "common/run_directory.h"
 #include "common/status_macros.h"
 #include "tools/bench/network/bandwidth.h"
 #include "tools/bench/network/bandwidth_probe.h"
 #include "tools/bench/network/bandwidth_stages.h"
 #include "tools/bench/network/slow_network.h"
-#include "tools/interrupts.h"
-#include "common/run_directory.h"
+#include "tools/process/signals.h"
 
 namespace ps {
 namespace {
@@ -158,8 +158,6 @@ LocalClusterOptions NetworkBench::ClusterOf(const NetworkSetting& setting,
   LocalClusterOptions cluster;
   cluster.config = setting.config;
   cluster.run_directory = run_directory;
-  cluster.server_program = options_.server_program;
-  cluster.worker_program = options_.worker_program;
   for (int rank = 0; rank < setting.config.cluster().num_workers(); ++rank) {
     cluster.worker_hosts.push_back(Host(rank));
   }

@@ -12,7 +12,7 @@
 #include "tools/bench/network/comparison.h"
 #include "tools/bench/network/measures.h"
 #include "tools/bench/network/settings.h"
-#include "tools/local_cluster.h"
+#include "tools/process/local_cluster.h"
 
 namespace ps {
 
@@ -36,8 +36,6 @@ struct NetworkBenchOptions {
   bool evaluate = false;
   // Exists; each run gets a folder in it, "01-topk_0.01".
   std::string run_directory;
-  std::string server_program;
-  std::string worker_program;
 };
 
 // The outcome, with the results so far.

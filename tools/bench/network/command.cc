@@ -1,5 +1,3 @@
-#include "tools/bench/network/command.h"
-
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -16,12 +14,12 @@
 #include "common/run_directory.h"
 #include "common/status_macros.h"
 #include "tools/bench/network/bench.h"
-#include "tools/bench/network/comparison_json.h"
-#include "tools/bench/network/comparison_table.h"
+#include "tools/bench/network/comparison_report.h"
 #include "tools/bench/network/flags.h"
 #include "tools/bench/network/slow_network.h"
-#include "tools/command_failure.h"
-#include "tools/find_program.h"
+#include "tools/command_line/commands.h"
+#include "tools/command_line/options.h"
+#include "tools/process/local_cluster.h"
 #include "tools/report/svg_file.h"
 
 namespace ps {
@@ -70,33 +68,31 @@ CommandText Text() {
   return text;
 }
 
-absl::Status FindPrograms(NetworkBenchOptions* options) {
-  PS_ASSIGN_OR_RETURN(options->server_program, FindProgram("server"));
-  PS_ASSIGN_OR_RETURN(options->worker_program, FindProgram("worker"));
-  return absl::OkStatus();
-}
-
 // Files are opened before the measurement, because it takes long.
 class Outputs {
  public:
   absl::Status Open(const NetworkBenchFlags& flags,
                     const std::vector<int64_t>& bits_per_second) {
-    PS_RETURN_IF_ERROR(OpenOne(flags.json, &json_));
-    svg_.resize(bits_per_second.size());
-    for (size_t i = 0; i < svg_.size(); ++i) {
-      const std::string path =
-          svg_.size() == 1 ? flags.svg
-                           : WithBandwidth(flags.svg, bits_per_second[i]);
-      PS_RETURN_IF_ERROR(OpenOne(path, &svg_[i]));
+    std::vector<std::string> paths = {flags.json};
+    for (const int64_t one : bits_per_second) {
+      paths.push_back(bits_per_second.size() == 1
+                          ? flags.svg
+                          : WithBandwidth(flags.svg, one));
+    }
+    for (const std::string& path : paths) {
+      PS_ASSIGN_OR_RETURN(std::optional<AtomicFile> file, OpenOutput(path));
+      files_.push_back(std::move(file));
     }
     return absl::OkStatus();
   }
 
   absl::Status Write(const std::vector<NetworkComparison>& comparisons) {
-    PS_RETURN_IF_ERROR(WriteOne(ComparisonJson(comparisons), &json_));
+    PS_RETURN_IF_ERROR(CommitOutput(ComparisonJson(comparisons), &files_[0]));
     for (size_t i = 0; i < comparisons.size(); ++i) {
-      PS_RETURN_IF_ERROR(
-          WriteOne(SvgFile(ComparisonPlot(comparisons[i])), &svg_[i]));
+      const std::string svg = SvgFile(ComparisonPlot(comparisons[i]));
+      // A plot without any point is not written.
+      if (svg.empty()) continue;
+      PS_RETURN_IF_ERROR(CommitOutput(svg, &files_[i + 1]));
     }
     return absl::OkStatus();
   }
@@ -112,23 +108,9 @@ class Outputs {
         "mbit", svg.extension().string());
     return svg.parent_path() / name;
   }
-  static absl::Status OpenOne(const std::string& path,
-                              std::optional<AtomicFile>* file) {
-    if (path.empty()) return absl::OkStatus();
-    PS_ASSIGN_OR_RETURN(AtomicFile made, AtomicFile::Create(path));
-    file->emplace(std::move(made));
-    return absl::OkStatus();
-  }
-  // A plot without any point is not written.
-  static absl::Status WriteOne(const std::string& text,
-                               std::optional<AtomicFile>* file) {
-    if (!file->has_value() || text.empty()) return absl::OkStatus();
-    PS_RETURN_IF_ERROR((*file)->Append(text));
-    return (*file)->Commit();
-  }
 
-  std::optional<AtomicFile> json_;
-  std::vector<std::optional<AtomicFile>> svg_;  // By bandwidth.
+  // The JSON, and then a plot for each bandwidth.
+  std::vector<std::optional<AtomicFile>> files_;
 };
 
 int Fail(const absl::Status& status, int exit_code) {
@@ -168,7 +150,7 @@ int Bench(const NetworkBenchFlags& flags) {
   if (!options.ok()) return Fail(options.status(), kExitUsage);
   const absl::Status available = SlowNetwork::CheckAvailable();
   if (!available.ok()) return Fail(available, kExitFailed);
-  const absl::Status found = FindPrograms(&*options);
+  const absl::Status found = FindJobPrograms().status();
   if (!found.ok()) return Fail(found, kExitFailed);
   Outputs outputs;
   const absl::Status opened = outputs.Open(flags, options->bits_per_second);

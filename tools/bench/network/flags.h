@@ -30,8 +30,8 @@ struct NetworkBenchFlags {
   std::vector<std::string> overrides;
 };
 
-// Fills in all but the two programs. `job` has the overrides already. Errors:
-// kInvalidArgument with the option, its value and the rule.
+// `job` has the overrides already. Errors: kInvalidArgument with the option,
+// its value and the rule.
 absl::StatusOr<NetworkBenchOptions> ParseNetworkBenchFlags(
     const NetworkBenchFlags& flags, const JobConfig& job);
 

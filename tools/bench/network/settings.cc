@@ -52,7 +52,8 @@ absl::StatusOr<JobConfig> ParseSetting(absl::string_view text,
   }
   JobConfig config = base;
   config.mutable_compressor()->set_name(parts[0]);
-  // Unless it says more, "none" is the exact baseline, not the job's value code.
+  // Unless it says more, "none" is the exact baseline, not the job's value
+  // code.
   if (parts[0] == "none") config.mutable_compressor()->clear_value_code();
   bool has_ratio = false;
   bool has_code = false;

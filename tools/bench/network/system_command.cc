@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/status_macros.h"
-#include "tools/subprocesses.h"
+#include "tools/process/subprocesses.h"
 
 namespace ps {
 

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "tools/spawn.h"
+#include "tools/process/spawn.h"
 
 namespace ps {
 

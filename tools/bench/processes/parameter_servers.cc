@@ -1,12 +1,15 @@
 #include "tools/bench/processes/parameter_servers.h"
 
+#include <cstdint>
+
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "common/config.h"
 #include "common/file.h"
 #include "common/status_macros.h"
 #include "security/job_certificates.h"
-#include "tools/find_program.h"
+#include "tools/process/find_program.h"
 
 namespace ps {
 namespace {
@@ -17,7 +20,31 @@ std::string AddressPath(const std::string& directory, int index) {
   return absl::StrCat(directory, "/server-", index, ".address");
 }
 
+// Fields that the command itself sets cannot be overridden.
+absl::Status CheckOverridden(absl::string_view field, int64_t value,
+                             int64_t decided) {
+  if (value == decided) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--set makes ", field, " ", value, "; here it must be ", decided));
+}
+
 }  // namespace
+
+absl::StatusOr<JobConfig> BenchJob(JobConfig job,
+                                   const std::vector<std::string>& overrides) {
+  const int num_workers = job.cluster().num_workers();
+  const int num_servers = job.cluster().num_servers();
+  for (const std::string& assignment : overrides) {
+    PS_RETURN_IF_ERROR(Annotate(ApplyOverride(assignment, &job),
+                                absl::StrCat("--set ", assignment)));
+  }
+  PS_RETURN_IF_ERROR(CheckOverridden("cluster.num_workers",
+                                     job.cluster().num_workers(), num_workers));
+  PS_RETURN_IF_ERROR(CheckOverridden("cluster.num_servers",
+                                     job.cluster().num_servers(), num_servers));
+  PS_RETURN_IF_ERROR(ValidateConfig(job));
+  return job;
+}
 
 absl::StatusOr<ParameterServers> StartParameterServers(
     const JobConfig& job, BenchProcesses* processes) {

@@ -1,5 +1,5 @@
-// The parameter servers of a measurement: processes of the `server` program on
-// the loopback interface, as many as the job needs.
+// The job of a measurement and its parameter servers: processes of the `server`
+// program on the loopback interface, as many as the job needs.
 #ifndef TOOLS_BENCH_PROCESSES_PARAMETER_SERVERS_H_
 #define TOOLS_BENCH_PROCESSES_PARAMETER_SERVERS_H_
 
@@ -11,6 +11,12 @@
 #include "tools/bench/processes/processes.h"
 
 namespace ps {
+
+// The job with these overrides, "field=value", which may not change how many
+// workers and servers it has. Errors: kInvalidArgument naming field, value and
+// rule; those of ValidateConfig.
+absl::StatusOr<JobConfig> BenchJob(JobConfig job,
+                                   const std::vector<std::string>& overrides);
 
 struct ParameterServers {
   std::vector<int> children;  // Their numbers, by server index.

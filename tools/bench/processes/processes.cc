@@ -1,10 +1,6 @@
 #include "tools/bench/processes/processes.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -12,8 +8,8 @@
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/status_macros.h"
-#include "tools/bench/processes/resident_memory.h"
-#include "tools/find_program.h"
+#include "tools/bench/processes/peer.h"
+#include "tools/process/find_program.h"
 
 namespace ps {
 namespace {
@@ -27,19 +23,6 @@ constexpr absl::Duration kEnd = absl::Seconds(30);
 bool IsError(absl::string_view line) {
   return !absl::StartsWith(line, "I") && !absl::StartsWith(line, "W");
 }
-
-// Lets only the child that is started while this object exists inherit an end
-// of a pipe.
-class Inherited {
- public:
-  explicit Inherited(UniqueFd fd) : fd_(std::move(fd)) {
-    fcntl(fd_.get(), F_SETFD, 0);
-  }
-  int get() const { return fd_.get(); }
-
- private:
-  const UniqueFd fd_;
-};
 
 }  // namespace
 
@@ -64,41 +47,23 @@ absl::StatusOr<std::unique_ptr<BenchProcesses>> BenchProcesses::Create() {
       new BenchProcesses(std::move(interrupts), std::move(directory)));
 }
 
-absl::StatusOr<int> BenchProcesses::Add(
+absl::StatusOr<int> BenchProcesses::Start(
     const std::string& name, const std::vector<std::string>& arguments) {
-  const absl::StatusOr<int> child = children_.Start(arguments);
+  const absl::StatusOr<int> child =
+      children_.Start(arguments, kOwnNetwork, kLineInput);
   if (!child.ok()) return Annotate(child.status(), name);
   members_[*child].name = name;
   return *child;
 }
 
-absl::StatusOr<int> BenchProcesses::Start(
-    const std::string& name, const std::vector<std::string>& arguments) {
-  return Add(name, arguments);
-}
-
 absl::StatusOr<int> BenchProcesses::StartPeer(
-    const std::string& name, std::vector<std::string> arguments) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) {
-    return absl::ErrnoToStatus(errno, "cannot make a pipe");
-  }
-  const Inherited reader((UniqueFd(ends[0])));
-  UniqueFd writer(ends[1]);
-  arguments.push_back(absl::StrCat("--requests-fd=", reader.get()));
-  PS_ASSIGN_OR_RETURN(const int child, Add(name, arguments));
-  members_[child].requests = std::move(writer);
-  return child;
-}
-
-absl::StatusOr<int> BenchProcesses::StartBenchPeer(
     const std::string& name, const std::string& subject,
     const std::vector<std::string>& arguments) {
   PS_ASSIGN_OR_RETURN(std::string program, OwnProgram());
   std::vector<std::string> command = {std::move(program), "bench", subject,
                                       kPeer};
   command.insert(command.end(), arguments.begin(), arguments.end());
-  return StartPeer(name, std::move(command));
+  return Start(name, command);
 }
 
 void BenchProcesses::TakeLine(int child, OutputStream stream,
@@ -164,13 +129,9 @@ absl::StatusOr<std::vector<std::vector<int64_t>>> BenchProcesses::AwaitReplies(
 
 void BenchProcesses::Send(const std::vector<int>& children,
                           const PeerRequest& request) {
-  const std::string line = FormatRequest(request) + "\n";
+  // If a child has ended, Poll reports it.
   for (const int child : children) {
-    // The pipe has room for a few lines. If the child has ended, Poll reports
-    // it.
-    const ssize_t ignored =
-        write(members_[child].requests.get(), line.data(), line.size());
-    static_cast<void>(ignored);
+    children_.Send(child, FormatRequest(request));
   }
 }
 
@@ -217,7 +178,7 @@ void BenchProcesses::CallEvery(absl::Duration period,
 
 absl::Status BenchProcesses::AwaitEnd(absl::Duration timeout) {
   ExpectEnd();
-  for (auto& entry : members_) entry.second.requests.Close();
+  for (const auto& [child, member] : members_) children_.CloseInput(child);
   const absl::Time deadline = SteadyClock()->Now() + timeout;
   while (children_.num_running() > 0) {
     if (SteadyClock()->Now() >= deadline) {

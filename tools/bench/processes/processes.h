@@ -14,12 +14,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "common/unique_fd.h"
-#include "tools/bench/processes/cpu_time.h"
-#include "tools/bench/processes/peer_messages.h"
-#include "tools/interrupts.h"
-#include "tools/subprocesses.h"
-#include "tools/temporary_directory.h"
+#include "tools/bench/processes/peer.h"
+#include "tools/bench/processes/usage.h"
+#include "tools/process/signals.h"
+#include "tools/process/subprocesses.h"
+#include "tools/process/temporary_directory.h"
 
 namespace ps {
 
@@ -36,20 +35,16 @@ class BenchProcesses {
   BenchProcesses(const BenchProcesses&) = delete;
   BenchProcesses& operator=(const BenchProcesses&) = delete;
 
-  // Starts a program whose output is only a log.
+  // Starts a program. Either its output is only a log, or it answers requests
+  // on its standard input (peer.h), and AwaitReplies() returns its first line.
   absl::StatusOr<int> Start(const std::string& name,
                             const std::vector<std::string>& arguments);
 
-  // Starts a process that answers requests (peer_messages.h), with `arguments`
-  // and --requests-fd=N. AwaitReplies() returns its first line.
+  // Starts this program to answer requests, `gradsieve bench SUBJECT peer
+  // ARGUMENTS` (RunPeer).
   absl::StatusOr<int> StartPeer(const std::string& name,
-                                std::vector<std::string> arguments);
-
-  // The same for this program: `gradsieve bench SUBJECT peer ARGUMENTS`
-  // (RunPeer).
-  absl::StatusOr<int> StartBenchPeer(const std::string& name,
-                                     const std::string& subject,
-                                     const std::vector<std::string>& arguments);
+                                const std::string& subject,
+                                const std::vector<std::string>& arguments);
 
   // One answer of each child, in the order of `children`. Errors: also kAborted
   // with the name of a child and the error that it reports.
@@ -100,7 +95,6 @@ class BenchProcesses {
  private:
   struct Member {
     std::string name;
-    UniqueFd requests;                 // Closed if it takes no requests.
     std::vector<std::string> replies;  // Not returned yet; oldest first.
     std::string last_error;            // The last error in its log.
   };
@@ -108,8 +102,6 @@ class BenchProcesses {
   BenchProcesses(std::unique_ptr<Interrupts> interrupts,
                  std::unique_ptr<TemporaryDirectory> directory);
 
-  absl::StatusOr<int> Add(const std::string& name,
-                          const std::vector<std::string>& arguments);
   void TakeLine(int child, OutputStream stream, absl::string_view line);
   void TakeExit(int child, const ProcessExit& exit);
   // Waits for an event, at most until `deadline`, and makes the periodic call

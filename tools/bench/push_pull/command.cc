@@ -1,5 +1,3 @@
-#include "tools/bench/push_pull/command.h"
-
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -11,13 +9,13 @@
 #include "common/file.h"
 #include "common/flags.h"
 #include "common/status_macros.h"
-#include "tools/bench/processes/peer_messages.h"
+#include "tools/bench/processes/peer.h"
 #include "tools/bench/push_pull/measurement.h"
 #include "tools/bench/push_pull/options.h"
 #include "tools/bench/push_pull/peer.h"
 #include "tools/bench/push_pull/report.h"
-#include "tools/command_failure.h"
-#include "tools/json_file.h"
+#include "tools/command_line/commands.h"
+#include "tools/command_line/options.h"
 
 namespace ps {
 namespace {
@@ -57,14 +55,13 @@ void Print(const std::string& text) {
 }
 
 absl::Status Bench(const PushPullOptions& options) {
-  PS_ASSIGN_OR_RETURN(std::optional<AtomicFile> json,
-                      OpenJsonFile(options.json));
+  PS_ASSIGN_OR_RETURN(std::optional<AtomicFile> json, OpenOutput(options.json));
   PS_ASSIGN_OR_RETURN(const std::vector<PushPullRound> rounds,
                       MeasurePushPull(options, [](const PushPullRound& round) {
                         Print(PushPullRoundText(round));
                       }));
   Print(PushPullText(options, rounds));
-  return CommitJsonFile(PushPullJson(options, rounds), &json);
+  return CommitOutput(PushPullJson(options, rounds), &json);
 }
 
 }  // namespace
@@ -77,15 +74,9 @@ int RunBenchPushPullCommand(int argc, char** argv) {
   CommandLine command_line(Text());
   AddPushPullOptions(&options, &command_line);
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
-  const auto fail = [](const absl::Status& status, int exit_code) {
-    return FailCommand("bench push-pull", status, exit_code);
-  };
   const absl::Status checked = CheckPushPullOptions(options);
-  if (!checked.ok()) return fail(checked, kExitUsage);
-  const absl::Status measured = Bench(options);
-  if (absl::IsCancelled(measured)) return fail(measured, kExitInterrupted);
-  if (!measured.ok()) return fail(measured, kExitFailed);
-  return kExitDone;
+  if (!checked.ok()) return FailCommand("bench push-pull", checked, kExitUsage);
+  return EndCommand("bench push-pull", Bench(options), kExitFailed);
 }
 
 }  // namespace ps

@@ -55,7 +55,7 @@ absl::StatusOr<int> Measurement::StartPeer(const std::string& name,
                                            std::vector<std::string> arguments) {
   arguments.push_back(absl::StrCat("--role=", role));
   arguments.push_back(absl::StrCat("--elements=", options_.elements()));
-  return processes_->StartBenchPeer(name, "push-pull", arguments);
+  return processes_->StartPeer(name, "push-pull", arguments);
 }
 
 absl::Status Measurement::StartWorkers(

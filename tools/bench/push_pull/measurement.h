@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "tools/bench/processes/cpu_time.h"
+#include "tools/bench/processes/usage.h"
 #include "tools/bench/push_pull/options.h"
 
 namespace ps {

@@ -1,11 +1,12 @@
 #include "tools/bench/push_pull/options.h"
 
-#include "absl/strings/str_cat.h"
-#include "common/config.h"
+#include <utility>
+
 #include "common/job_fields.h"
 #include "common/status_macros.h"
+#include "tools/bench/processes/parameter_servers.h"
 #include "tools/bench/push_pull/pushed_values.h"
-#include "tools/option_range.h"
+#include "tools/command_line/options.h"
 
 namespace ps {
 namespace {
@@ -14,14 +15,6 @@ namespace {
 constexpr int64_t kMaxIterations = 100;
 constexpr int64_t kMaxRounds = 100;
 static_assert(kMaxRounds * (kMaxIterations + 1) <= kMaxBenchPushes);
-
-// Fields that the command itself sets cannot be overridden.
-absl::Status CheckOverridden(absl::string_view field, int64_t value,
-                             int64_t measured) {
-  if (value == measured) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "--set makes ", field, " ", value, "; here it must be ", measured));
-}
 
 }  // namespace
 
@@ -60,23 +53,17 @@ void AddPushPullOptions(PushPullOptions* options, CommandLine* command_line) {
 }
 
 absl::Status CheckPushPullOptions(const PushPullOptions& options) {
-  PS_RETURN_IF_ERROR(
-      CheckOptionRange("megabytes", options.megabytes, 1, 65536));
-  PS_RETURN_IF_ERROR(
-      CheckOptionRange("bucket-megabytes", options.bucket_megabytes, 1, 65536));
-  PS_RETURN_IF_ERROR(
-      CheckOptionRange("workers", options.workers, 1, kMaxBenchWorkers));
-  PS_RETURN_IF_ERROR(
-      CheckOptionRange("connections", options.connections, 1, 64));
-  PS_RETURN_IF_ERROR(
-      CheckOptionRange("server-threads", options.server_threads, 1, 256));
-  PS_RETURN_IF_ERROR(CheckOptionRange("one-of", options.one_of, 1, 1 << 20));
-  // The range of cluster.max_slice_elements.
-  PS_RETURN_IF_ERROR(CheckOptionRange("slice-elements", options.slice_elements,
-                                      1 << 10, 1 << 24));
-  PS_RETURN_IF_ERROR(
-      CheckOptionRange("iterations", options.iterations, 1, kMaxIterations));
-  PS_RETURN_IF_ERROR(CheckOptionRange("rounds", options.rounds, 1, kMaxRounds));
+  PS_RETURN_IF_ERROR(CheckOptionRanges(
+      {{"megabytes", options.megabytes, 1, 65536},
+       {"bucket-megabytes", options.bucket_megabytes, 1, 65536},
+       {"workers", options.workers, 1, kMaxBenchWorkers},
+       {"connections", options.connections, 1, 64},
+       {"server-threads", options.server_threads, 1, 256},
+       {"one-of", options.one_of, 1, 1 << 20},
+       // The range of cluster.max_slice_elements.
+       {"slice-elements", options.slice_elements, 1 << 10, 1 << 24},
+       {"iterations", options.iterations, 1, kMaxIterations},
+       {"rounds", options.rounds, 1, kMaxRounds}}));
   return PushPullJob(options).status();
 }
 
@@ -101,16 +88,7 @@ absl::StatusOr<JobConfig> PushPullJob(const PushPullOptions& options) {
   }
   job.mutable_machine()->set_server_threads(
       static_cast<int>(options.server_threads));
-  for (const std::string& assignment : options.overrides) {
-    PS_RETURN_IF_ERROR(Annotate(ApplyOverride(assignment, &job),
-                                absl::StrCat("--set ", assignment)));
-  }
-  PS_RETURN_IF_ERROR(CheckOverridden(
-      "cluster.num_workers", job.cluster().num_workers(), options.workers));
-  PS_RETURN_IF_ERROR(
-      CheckOverridden("cluster.num_servers", job.cluster().num_servers(), 1));
-  PS_RETURN_IF_ERROR(ValidateConfig(job));
-  return job;
+  return BenchJob(std::move(job), options.overrides);
 }
 
 }  // namespace ps

@@ -10,10 +10,9 @@ constexpr char kRawServerRole[] = "raw-server";
 constexpr char kRawWorkerRole[] = "raw-worker";
 constexpr char kWorkerRole[] = "worker";
 
-// Writes to stdout that it is ready, then answers the requests from its file
-// descriptor --requests-fd, one after the other (peer_loop.h), until the
-// descriptor is closed or an error occurs. A raw server's first answer is its
-// port. argv[0] is "peer". Returns the exit code.
+// Writes to stdout that it is ready, then answers the requests from its
+// standard input (RunPeer). A raw server's first answer is its port. argv[0] is
+// "peer". Returns the exit code.
 int RunPushPullPeer(int argc, char** argv);
 
 }  // namespace ps

@@ -7,7 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "common/json.h"
 #include "nlohmann/json.hpp"
-#include "tools/human_format.h"
+#include "tools/command_line/human_format.h"
 
 namespace ps {
 namespace {

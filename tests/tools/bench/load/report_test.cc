@@ -7,7 +7,6 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tools/bench/load/report_json.h"
 
 namespace ps {
 namespace {

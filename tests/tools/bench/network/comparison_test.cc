@@ -11,8 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tools/bench/network/comparison_json.h"
-#include "tools/bench/network/comparison_table.h"
+#include "tools/bench/network/comparison_report.h"
 
 namespace ps {
 namespace {

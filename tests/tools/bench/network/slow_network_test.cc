@@ -18,7 +18,7 @@
 #include "tests/cluster/test_process.h"
 #include "tests/tools/bench/network/namespaces_in_use.h"
 #include "tools/bench/network/bandwidth_probe.h"
-#include "tools/subprocesses.h"
+#include "tools/process/subprocesses.h"
 
 namespace ps {
 namespace {

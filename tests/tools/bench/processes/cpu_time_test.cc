@@ -1,5 +1,3 @@
-#include "tools/bench/processes/cpu_time.h"
-
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -10,6 +8,7 @@
 
 #include "common/unique_fd.h"
 #include "gtest/gtest.h"
+#include "tools/bench/processes/usage.h"
 
 namespace ps {
 namespace {

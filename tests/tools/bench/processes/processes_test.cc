@@ -22,8 +22,6 @@ using ::testing::HasSubstr;
 
 constexpr absl::Duration kBound = absl::Seconds(60);
 
-// Makes a peer's requests its standard input.
-constexpr char kReadRequests[] = "exec < /proc/self/fd/${1#--requests-fd=}; ";
 // Answers each request with its count and the shell's first argument.
 constexpr char kAnswerAll[] =
     "echo 'ok 7'; while read verb count; do echo \"ok $count $0\"; done";
@@ -34,9 +32,8 @@ class BenchProcessesTest : public testing::Test {
 
   // `script` sees `zero` as $0.
   int Peer(const std::string& script, const std::string& zero = "0") {
-    const auto child = processes_->StartPeer(
-        absl::StrCat("peer ", zero),
-        {"/bin/sh", "-c", absl::StrCat(kReadRequests, script), zero});
+    const auto child = processes_->Start(absl::StrCat("peer ", zero),
+                                         {"/bin/sh", "-c", script, zero});
     EXPECT_TRUE(child.ok()) << child.status();
     return child.value_or(-1);
   }
@@ -96,8 +93,7 @@ TEST_F(BenchProcessesTest, ThePeriodicCallIsMadeWhileAnAnswerIsAwaited) {
 }
 
 TEST_F(BenchProcessesTest, APipeIsInheritedByItsOwnChildOnly) {
-  // The files are $2, $3, ...
-  const std::string count_files = "set -- $1 /proc/$$/fd/*; echo ok $#; cat";
+  const std::string count_files = "set -- /proc/$$/fd/*; echo ok $#; cat";
   const int one = Peer(count_files);
   const auto files_of_one = processes_->AwaitReplies({one});
   ASSERT_TRUE(files_of_one.ok()) << files_of_one.status();

@@ -1,11 +1,10 @@
-#include "tools/bench/processes/resident_memory.h"
-
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <string>
 
 #include "gtest/gtest.h"
+#include "tools/bench/processes/usage.h"
 
 namespace ps {
 namespace {
