@@ -1,7 +1,6 @@
 #include "tools/bench/network/command.h"
 
 #include <cstdio>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
@@ -22,7 +21,7 @@
 #include "tools/bench/network/slow_network.h"
 #include "tools/command_failure.h"
 #include "tools/find_program.h"
-#include "tools/report/svg_file.h"
+#include "tools/json_file.h"
 
 namespace ps {
 namespace {
@@ -49,8 +48,8 @@ CommandText Text() {
        "--settings=none,none:bf16,topk:0.001,sidco_e:0.001",
        "four settings at 100 Mbit/s"},
       {"gradsieve bench network job.textproto --iterations=2000 "
-       "--target-loss=0.5 --stop-at-target --svg=loss.svg --json=loss.json",
-       "which setting reaches a loss of 0.5 first; with a plot and JSON"},
+       "--target-loss=0.5 --stop-at-target --json=loss.json",
+       "which setting reaches a loss of 0.5 first; with JSON"},
       {"gradsieve bench network job.textproto --bandwidth=100mbit,1gbit "
        "--timed-iterations=5 --warm-up=2 --iterations=500 --target-loss=2",
        "the time to a loss at two bandwidths, from one run of each setting"},
@@ -76,67 +75,12 @@ absl::Status FindPrograms(NetworkBenchOptions* options) {
   return absl::OkStatus();
 }
 
-// Files are opened before the measurement, because it takes long.
-class Outputs {
- public:
-  absl::Status Open(const NetworkBenchFlags& flags,
-                    const std::vector<int64_t>& bits_per_second) {
-    PS_RETURN_IF_ERROR(OpenOne(flags.json, &json_));
-    svg_.resize(bits_per_second.size());
-    for (size_t i = 0; i < svg_.size(); ++i) {
-      const std::string path =
-          svg_.size() == 1 ? flags.svg
-                           : WithBandwidth(flags.svg, bits_per_second[i]);
-      PS_RETURN_IF_ERROR(OpenOne(path, &svg_[i]));
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status Write(const std::vector<NetworkComparison>& comparisons) {
-    PS_RETURN_IF_ERROR(WriteOne(ComparisonJson(comparisons), &json_));
-    for (size_t i = 0; i < comparisons.size(); ++i) {
-      PS_RETURN_IF_ERROR(
-          WriteOne(SvgFile(ComparisonPlot(comparisons[i])), &svg_[i]));
-    }
-    return absl::OkStatus();
-  }
-
- private:
-  // "loss-100mbit.svg" for "loss.svg".
-  static std::string WithBandwidth(const std::string& path,
-                                   int64_t bits_per_second) {
-    if (path.empty()) return path;
-    const std::filesystem::path svg(path);
-    const std::string name = absl::StrCat(
-        svg.stem().string(), "-", static_cast<double>(bits_per_second) / 1e6,
-        "mbit", svg.extension().string());
-    return svg.parent_path() / name;
-  }
-  static absl::Status OpenOne(const std::string& path,
-                              std::optional<AtomicFile>* file) {
-    if (path.empty()) return absl::OkStatus();
-    PS_ASSIGN_OR_RETURN(AtomicFile made, AtomicFile::Create(path));
-    file->emplace(std::move(made));
-    return absl::OkStatus();
-  }
-  // A plot without any point is not written.
-  static absl::Status WriteOne(const std::string& text,
-                               std::optional<AtomicFile>* file) {
-    if (!file->has_value() || text.empty()) return absl::OkStatus();
-    PS_RETURN_IF_ERROR((*file)->Append(text));
-    return (*file)->Commit();
-  }
-
-  std::optional<AtomicFile> json_;
-  std::vector<std::optional<AtomicFile>> svg_;  // By bandwidth.
-};
-
 int Fail(const absl::Status& status, int exit_code) {
   return FailCommand("bench network", status, exit_code);
 }
 
 int Show(const NetworkBenchResult& result, const std::string& run_directory,
-         Outputs* outputs) {
+         std::optional<AtomicFile>* json_file) {
   std::vector<ComparedRun> runs;
   if (!result.comparisons.empty()) runs = result.comparisons[0].runs;
   if (!runs.empty()) {
@@ -144,7 +88,8 @@ int Show(const NetworkBenchResult& result, const std::string& run_directory,
       std::printf("\n%s", ComparisonTable(comparison).c_str());
     }
     std::printf("\nThe runs are in %s\n", run_directory.c_str());
-    const absl::Status written = outputs->Write(result.comparisons);
+    const absl::Status written =
+        CommitJsonFile(ComparisonJson(result.comparisons), json_file);
     if (!written.ok()) return Fail(written, kExitFailed);
   }
   if (absl::IsCancelled(result.status)) {
@@ -170,9 +115,10 @@ int Bench(const NetworkBenchFlags& flags) {
   if (!available.ok()) return Fail(available, kExitFailed);
   const absl::Status found = FindPrograms(&*options);
   if (!found.ok()) return Fail(found, kExitFailed);
-  Outputs outputs;
-  const absl::Status opened = outputs.Open(flags, options->bits_per_second);
-  if (!opened.ok()) return Fail(opened, kExitFailed);
+  // Before the measurement, because it takes long.
+  absl::StatusOr<std::optional<AtomicFile>> json_file =
+      OpenJsonFile(flags.json);
+  if (!json_file.ok()) return Fail(json_file.status(), kExitFailed);
   if (options->run_directory.empty()) {
     absl::StatusOr<std::string> made =
         MakeDefaultRunDirectory(absl::StrCat("network-", job->name()));
@@ -182,7 +128,7 @@ int Bench(const NetworkBenchFlags& flags) {
     const absl::Status made = MakeFolderOfRuns(options->run_directory);
     if (!made.ok()) return Fail(made, kExitUsage);
   }
-  return Show(RunNetworkBench(*options), options->run_directory, &outputs);
+  return Show(RunNetworkBench(*options), options->run_directory, &*json_file);
 }
 
 }  // namespace
@@ -227,9 +173,6 @@ int RunBenchNetworkCommand(int argc, char** argv) {
                          &flags.evaluate);
   command_line.AddOption("json", "FILE",
                          "Write all figures as one JSON object.", &flags.json);
-  command_line.AddOption("svg", "FILE",
-                         "Draw the loss against time, a line for each setting.",
-                         &flags.svg);
   command_line.AddOption("run-dir", "DIR",
                          "New directory for the records of the runs; default: "
                          "runs/network-NAME-TIME.",
