@@ -89,20 +89,35 @@ def Iterations(directory):
   return _Rows(directory, 'iteration')
 
 
+def Start(directory):
+  """The first line of metrics.jsonl, which says what was trained."""
+  return _Rows(directory, 'start')[0]
+
+
 def _Rows(directory, event):
   with open(os.path.join(directory, 'metrics.jsonl')) as file:
     rows = [json.loads(line) for line in file]
   return [row for row in rows if row['event'] == event]
 
 
-def Report(arguments, directories, name, svg=None, times=None):
-  """Draws the runs, and each plot as a file in the folder `svg`; with `times`,
-  as if an iteration of each took so many seconds. Returns the page's path."""
+def Report(arguments, directories, name, times=None):
+  """Draws the runs on a page; with `times`, as if an iteration of each took so
+  many seconds. Returns the page's path."""
   page = os.path.join(arguments.runs, name)
   done = _Call(arguments, ['report'] + directories + ['--output', page] +
-               (['--svg', svg] if svg else []) +
-               (['--seconds-per-iteration', ','.join(map(str, times))]
-                if times else []))
+               _Times(times))
   if done.returncode != 0:
     raise Failure(f'no report: {done.stderr.strip()}')
   return page
+
+
+def Draw(directories, path, y, x, times=None):
+  """Draws the runs as a picture for documents."""
+  os.makedirs(os.path.dirname(path), exist_ok=True)
+  with open(path, 'w') as file:
+    subprocess.run([os.path.join(_FOLDER, 'draw_runs'), f'--y={y}', f'--x={x}'] +
+                   directories + _Times(times), check=True, stdout=file)
+
+
+def _Times(times):
+  return (['--seconds-per-iteration', ','.join(map(str, times))] if times else [])

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <memory>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "kissfft/kiss_fftr.h"
 
 namespace ps {
 namespace {
@@ -65,7 +68,8 @@ absl::StatusOr<SpeechFeatures> SpeechFeatures::Create(
     // which are narrow, contain some.
     for (fft_size = 2; fft_size < window_size;) fft_size *= 2;
   }
-  SpeechFeatures features(fft_size);
+  SpeechFeatures features;
+  features.fft_size_ = fft_size;
   features.sample_rate_ = sample_rate;
   features.hop_ = hop;
   features.window_.resize(window_size);
@@ -75,14 +79,14 @@ absl::StatusOr<SpeechFeatures> SpeechFeatures::Create(
     features.window_[i] =
         static_cast<float>((0.5 - 0.5 * std::cos(phase)) / 32768);
   }
-  features.num_features_ = features.fft_.num_bins();
+  features.num_features_ = features.num_bins();
   if (mel) PS_RETURN_IF_ERROR(features.MakeTriangles(config.mel_filters()));
   return features;
 }
 
 absl::Status SpeechFeatures::MakeTriangles(int64_t count) {
   const double hertz_per_bin =
-      static_cast<double>(sample_rate_) / static_cast<double>(fft_.size());
+      static_cast<double>(sample_rate_) / static_cast<double>(fft_size_);
   const double highest_mel = MelOfHertz(static_cast<double>(sample_rate_) / 2);
   const auto corner = [=](int64_t i) {
     return HertzOfMel(highest_mel * static_cast<double>(i) /
@@ -91,7 +95,7 @@ absl::Status SpeechFeatures::MakeTriangles(int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     const double low = corner(i), middle = corner(i + 1), high = corner(i + 2);
     Triangle triangle;
-    for (int64_t bin = 0; bin < fft_.num_bins(); ++bin) {
+    for (int64_t bin = 0; bin < num_bins(); ++bin) {
       const double hertz = static_cast<double>(bin) * hertz_per_bin;
       const double weight = std::min((hertz - low) / (middle - low),
                                      (high - hertz) / (high - middle));
@@ -102,7 +106,7 @@ absl::Status SpeechFeatures::MakeTriangles(int64_t count) {
     if (triangle.weights.empty()) {
       return absl::InvalidArgumentError(
           absl::StrCat("data.speech.mel_filters is ", count, "; at ",
-                       sample_rate_, " samples a second and ", fft_.size(),
+                       sample_rate_, " samples a second and ", fft_size_,
                        " points, filter ", i, " has no frequency in it"));
     }
     triangles_.push_back(std::move(triangle));
@@ -119,15 +123,22 @@ int64_t SpeechFeatures::NumFrames(int64_t num_samples) const {
 void SpeechFeatures::Compute(const std::vector<int16_t>& samples,
                              float* features) const {
   const int64_t num_frames = NumFrames(static_cast<int64_t>(samples.size()));
-  std::vector<float> frame(fft_.size());
-  std::vector<float> power(fft_.num_bins());
-  std::vector<float> scratch(fft_.scratch_size());
+  // It has scratch memory of its own, which threads cannot share.
+  const std::unique_ptr<kiss_fftr_state, decltype(&std::free)> fft(
+      kiss_fftr_alloc(static_cast<int>(fft_size_), /*inverse_fft=*/0, nullptr,
+                      nullptr),
+      std::free);
+  std::vector<float> frame(fft_size_);
+  std::vector<kiss_fft_cpx> spectrum(num_bins());
+  std::vector<float> power(num_bins());
   for (int64_t t = 0; t < num_frames; ++t) {
     const int16_t* sample = &samples[t * hop_];
     for (int64_t i = 0; i < window_size(); ++i) {
       frame[i] = window_[i] * static_cast<float>(sample[i]);
     }
-    fft_.PowerSpectrum(frame.data(), power.data(), scratch.data());
+    kiss_fftr(fft.get(), frame.data(), spectrum.data());
+    std::transform(spectrum.begin(), spectrum.end(), power.begin(),
+                   [](const kiss_fft_cpx& x) { return x.r * x.r + x.i * x.i; });
     float* out = features + t * num_features_;
     if (triangles_.empty()) std::copy(power.begin(), power.end(), out);
     for (size_t i = 0; i < triangles_.size(); ++i) {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "data/real_fft.h"
 #include "proto/data_config.pb.h"
 
 namespace ps {
@@ -46,14 +45,15 @@ class SpeechFeatures {
     std::vector<float> weights;
   };
 
-  explicit SpeechFeatures(int64_t fft_size) : fft_(fft_size) {}
+  // Frequencies of the transform, from 0 to half of the sample rate.
+  int64_t num_bins() const { return fft_size_ / 2 + 1; }
   absl::Status MakeTriangles(int64_t count);
 
   int64_t sample_rate_ = 0;
   int64_t hop_ = 0;  // In samples.
   int64_t num_features_ = 0;
-  std::vector<float> window_;  // Weights of the samples.
-  RealFft fft_;
+  std::vector<float> window_;        // Weights of the samples.
+  int64_t fft_size_ = 0;             // Even.
   std::vector<Triangle> triangles_;  // Empty: every frequency is a feature.
 };
 

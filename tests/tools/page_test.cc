@@ -55,8 +55,8 @@ TEST_F(Page, FollowsTheJobWhileItRuns) {
                     HasSubstr("Content-Security-Policy: default-src 'self'"),
                     // Nothing of another machine.
                     Not(HasSubstr("//"))));
-  for (const char* file :
-       {"/page.js", "/page.css", "/uplot.js", "/uplot.css"}) {
+  for (const char* file : {"/page.js", "/page.css", "/plots.js", "/plots.css",
+                           "/uplot.js", "/uplot.css"}) {
     EXPECT_THAT(HttpGet(port, file), HasSubstr("HTTP/1.1 200")) << file;
   }
 

@@ -11,13 +11,14 @@
 #include "absl/strings/str_split.h"
 #include "common/file.h"
 #include "common/flags.h"
+#include "common/json.h"
+#include "common/program.h"
 #include "common/status_macros.h"
+#include "nlohmann/json.hpp"
 #include "tools/command_line/commands.h"
 #include "tools/report/html_report.h"
-#include "tools/report/run_plots.h"
 #include "tools/report/run_records.h"
 #include "tools/report/run_table.h"
-#include "tools/report/svg_file.h"
 #include "tools/report/tail_plot.h"
 
 namespace ps {
@@ -27,7 +28,6 @@ struct Flags {
   std::string run;
   std::vector<std::string> more_runs;
   std::string output;
-  std::string svg;
   std::string seconds_per_iteration;
   bool markdown = false;
 };
@@ -61,7 +61,7 @@ CommandText Text() {
 
 // No plot if the run has dumped no gradients.
 absl::Status AddTailPlot(const RunRecords& run, const std::string& label,
-                         std::vector<Plot>* plots) {
+                         Json* plots) {
   const std::string path =
       absl::StrCat(run.directory, "/gradients/gradients.npy");
   std::error_code error;
@@ -74,24 +74,6 @@ absl::Status AddTailPlot(const RunRecords& run, const std::string& label,
   }
   plots->push_back(
       TailPlot(absl::StrCat("Last dumped gradient of ", label), *gradient));
-  return absl::OkStatus();
-}
-
-// Writes each plot as DIRECTORY/title.svg.
-absl::Status WriteSvgFiles(const std::string& directory,
-                           const std::vector<Plot>& plots) {
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  if (error) {
-    return absl::ErrnoToStatus(error.value(),
-                               absl::StrCat("cannot make ", directory));
-  }
-  for (const Plot& plot : plots) {
-    const std::string svg = SvgFile(plot);
-    if (svg.empty()) continue;
-    PS_RETURN_IF_ERROR(WriteFileAtomically(
-        absl::StrCat(directory, "/", SvgFileName(plot)), svg));
-  }
   return absl::OkStatus();
 }
 
@@ -128,18 +110,13 @@ absl::Status Report(const Flags& flags) {
   }
   PS_RETURN_IF_ERROR(SetTimes(flags.seconds_per_iteration, &runs));
   const std::vector<std::string> labels = RunLabels(runs);
-  std::vector<Plot> tails;
+  Json tails = Json::array();
   for (size_t i = 0; i < runs.size(); ++i) {
     PS_RETURN_IF_ERROR(AddTailPlot(runs[i], labels[i], &tails));
   }
   const std::string output =
       flags.output.empty() ? flags.run + "/report.html" : flags.output;
   PS_RETURN_IF_ERROR(WriteFileAtomically(output, HtmlReport(runs, tails)));
-  if (!flags.svg.empty()) {
-    std::vector<Plot> plots = ReportPlots(runs);
-    plots.insert(plots.end(), tails.begin(), tails.end());
-    PS_RETURN_IF_ERROR(WriteSvgFiles(flags.svg, plots));
-  }
   if (flags.markdown) std::printf("%s\n", MarkdownReport(runs).c_str());
   std::printf("The report is %s\n", output.c_str());
   return absl::OkStatus();
@@ -157,10 +134,6 @@ int RunReportCommand(int argc, char** argv) {
                          "File for the page; default: report.html in the first "
                          "run directory.",
                          &flags.output);
-  command_line.AddOption("svg", "DIR",
-                         "Also write each plot as a separate SVG file into "
-                         "this folder, for documents.",
-                         &flags.svg);
   command_line.AddOption(
       "seconds-per-iteration", "S,...",
       "Draw times as if an iteration of each run took so long, for example as "

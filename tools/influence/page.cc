@@ -9,19 +9,16 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/counted.h"
+#include "common/json.h"
 #include "common/status_macros.h"
+#include "nlohmann/json.hpp"
 #include "tools/influence/picture.h"
-#include "tools/report/svg_plot.h"
+#include "tools/report/html_page.h"
 
 namespace ps {
 namespace {
 
 constexpr char kStyle[] = R"css(
-body { margin: 0 auto; padding: 28px 24px 60px; max-width: 1340px;
-  background: var(--ground); color: var(--text);
-  font: 15px/1.45 system-ui, sans-serif; }
-h1 { font-size: 24px; margin: 0 0 6px; overflow-wrap: anywhere; }
-h2 { font-size: 18px; margin: 34px 0 10px; }
 h3 { font-size: 15px; margin: 18px 0 8px; }
 .examples { display: grid; gap: 12px; margin: 0; padding: 0; list-style: none;
   grid-template-columns: repeat(auto-fill, minmax(132px, 1fr)); }
@@ -31,8 +28,6 @@ h3 { font-size: 15px; margin: 18px 0 8px; }
   margin-bottom: 6px; image-rendering: pixelated; }
 .examples small { display: block; color: var(--faint); font-size: 13px; }
 .examples .wrong { color: var(--c1); }
-.curve { max-width: 560px; }
-@media (max-width: 700px) { body { padding: 18px 14px 40px; } }
 )css";
 
 // Pictures of all examples that the page shows, in one scale of brightness.
@@ -125,34 +120,32 @@ std::string QuerySection(const InfluenceResult& result,
 }
 
 // The share found over the share inspected.
-Plot CurvePlot(const InfluenceResult& result) {
-  Plot plot;
-  plot.title = "Mislabelled examples found";
-  plot.x_label = "inspected, %";
-  plot.y_label = "found, %";
-  plot.x_from_zero = true;
+Json CurvePlot(const InfluenceResult& result) {
+  Json lines = Json::array();
   const auto n = static_cast<double>(result.mislabelled.size());
   const auto total = static_cast<double>(
       std::count(result.mislabelled.begin(), result.mislabelled.end(), true));
-  int number = 0;
   for (const NamedRanking& each : result.rankings) {
-    PlotSeries series;
-    series.label = each.meaning;
-    series.color = number;
-    series.dash = number++;
-    series.points.push_back({0, 0});
+    std::vector<double> x = {0};
+    std::vector<double> y = {0};
     double found = 0;
     for (size_t i = 0; i < each.ranking.size(); ++i) {
       if (!result.mislabelled[each.ranking[i]]) continue;
       // A step: its foot and its top.
-      series.points.push_back({100 * i / n, 100 * found / total});
+      x.push_back(static_cast<double>(i) / n);
+      y.push_back(found / total);
       found += 1;
-      series.points.push_back({100 * (i + 1) / n, 100 * found / total});
+      x.push_back(static_cast<double>(i + 1) / n);
+      y.push_back(found / total);
     }
-    series.points.push_back({100, 100});
-    plot.series.push_back(std::move(series));
+    x.push_back(1);
+    y.push_back(1);
+    lines.push_back({{"label", each.meaning}, {"x", x}, {"y", y}});
   }
-  return plot;
+  return {{"title", "Mislabelled examples found"},
+          {"x", {{"label", "inspected"}, {"unit", "share"}}},
+          {"y", {{"label", "found"}, {"unit", "share"}}},
+          {"lines", lines}};
 }
 
 std::vector<int64_t> FirstOfSelf(const InfluenceResult& result) {
@@ -196,19 +189,17 @@ absl::StatusOr<std::string> InfluencePage(const InfluenceResult& result,
     absl::StrAppend(&body, "<h2>Highest self-influence</h2>\n",
                     ExampleList(result, pictures, first, result.sums.self()));
   }
+  HtmlPage page;
+  page.heading = result.plan.config.name();
+  page.command = "influence";
+  page.style = kStyle;
+  page.body = Subtitle(result.plan) + body;
   if (!result.mislabelled.empty()) {
-    absl::StrAppend(&body,
-                    "<h2>Known mislabelled examples</h2>\n"
-                    "<div class='curve'>",
-                    DrawPlot(CurvePlot(result)), "</div>\n");
+    page.data = JsonText({{"heading", "Known mislabelled examples"},
+                          {"plots", Json::array({CurvePlot(result)})}},
+                         /*indent=*/-1);
   }
-  const std::string title = EscapeMarkup(result.plan.config.name());
-  return absl::StrCat(
-      "<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'>\n"
-      "<meta name='viewport' content='width=device-width'>\n<title>",
-      title, " – gradsieve influence</title>\n<style>", kPlotStyle, kStyle,
-      "</style></head>\n<body><h1>", title, "</h1>\n", Subtitle(result.plan),
-      body, "</body></html>\n");
+  return HtmlText(page);
 }
 
 }  // namespace ps

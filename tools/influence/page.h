@@ -10,8 +10,8 @@
 
 namespace ps {
 
-// A self-contained HTML file without scripts, which asks for nothing from
-// elsewhere. Errors: those of reading the examples.
+// A self-contained HTML file, which asks for nothing from elsewhere. Errors:
+// those of reading the examples.
 absl::StatusOr<std::string> InfluencePage(const InfluenceResult& result,
                                           const DatasetPair& data);
 

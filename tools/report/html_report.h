@@ -5,16 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "common/json.h"
 #include "tools/report/run_records.h"
-#include "tools/report/svg_plot.h"
 
 namespace ps {
 
-// A self-contained HTML file without scripts: tables of the runs, plots of what
-// they recorded, and the plots in `more`. Plots for which no run has numbers
-// are left out.
-std::string HtmlReport(const std::vector<RunRecords>& runs,
-                       const std::vector<Plot>& more);
+// A self-contained HTML file: tables of the runs, plots of what they recorded,
+// and the plots in `more`, a list for drawPlot (monitoring/plots/plots.js) with
+// titles and notes. Plots for which no run has numbers are left out.
+std::string HtmlReport(const std::vector<RunRecords>& runs, const Json& more);
 
 }  // namespace ps
 

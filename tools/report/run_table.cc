@@ -14,7 +14,7 @@
 #include "common/metric.h"
 #include "tools/command_line/human_format.h"
 #include "tools/report/exchange_times.h"
-#include "tools/report/svg_plot.h"
+#include "tools/report/html_page.h"
 
 namespace ps {
 namespace {
@@ -181,33 +181,6 @@ bool AllDiffer(const std::vector<std::string>& labels) {
 }
 
 }  // namespace
-
-const char kTableStyle[] = R"css(
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: 7px 22px 7px 0; text-align: right; vertical-align: top;
-  border-bottom: 1px solid var(--grid); }
-th { color: var(--faint); font-weight: 600; text-align: right; }
-th:first-child, td:first-child, .runs th:nth-child(2), .runs td:nth-child(2) {
-  text-align: left; }
-.runs { width: 100%; }
-.runs td:first-child { font-weight: 600; overflow-wrap: anywhere; }
-td small { display: block; color: var(--faint); font-size: 13px;
-  font-weight: 400; }
-.scroll { overflow-x: auto; }
-.details th:first-child { position: sticky; left: 0;
-  background: var(--ground); font-weight: 400; }
-.details th { white-space: nowrap; }
-.details td { overflow-wrap: anywhere; }
-@media (max-width: 700px) {
-  .runs tr:first-child { display: none; }
-  .runs tr { display: grid; grid-template-columns: 1fr 1fr; gap: 10px;
-    padding: 12px 0; border-bottom: 1px solid var(--grid); }
-  .runs td { text-align: left; padding: 0; border: 0; }
-  .runs td:first-child, .runs td:nth-child(2) { grid-column: 1 / 3; }
-  .runs td[data-name]::before { content: attr(data-name); display: block;
-    color: var(--faint); font-size: 13px; }
-}
-)css";
 
 std::vector<std::string> RunLabels(const std::vector<RunRecords>& runs) {
   std::vector<std::string> labels;

@@ -34,9 +34,6 @@ std::string DetailTable(const std::vector<RunRecords>& runs);
 // All of both, as Markdown, with one row for each run.
 std::string MarkdownReport(const std::vector<RunRecords>& runs);
 
-// For a <style> element.
-extern const char kTableStyle[];
-
 }  // namespace ps
 
 #endif  // TOOLS_REPORT_RUN_TABLE_H_

@@ -9,6 +9,7 @@
 #include "common/npy.h"
 #include "common/status_macros.h"
 #include "compressors/fits/threshold_formulas.h"
+#include "nlohmann/json.hpp"
 
 namespace ps {
 namespace {
@@ -34,17 +35,24 @@ TailSample SampleOf(const std::vector<float>& magnitudes) {
   return sample;
 }
 
+Json Line(const char* label) {
+  return {{"label", label}, {"x", Json::array()}, {"y", Json::array()}};
+}
+
 }  // namespace
 
-Plot TailPlot(const std::string& title, const std::vector<float>& gradient) {
-  Plot plot;
-  plot.title = title;
-  plot.x_label = "magnitude of an element";
-  plot.y_label = "share of elements above it";
-  plot.y_scale = PlotScale::kLogarithmic;
-  plot.note =
-      "The laws are fitted to the dumped gradient alone; SIDCo fits residual + "
-      "gradient.";
+Json TailPlot(const std::string& title, const std::vector<float>& gradient) {
+  Json plot = {
+      {"title", title},
+      {"x", {{"label", "magnitude of an element"}, {"unit", "number"}}},
+      {"y",
+       {{"label", "share of elements above it"},
+        {"unit", "number"},
+        {"scale", "log"}}},
+      {"lines", Json::array()},
+      {"note",
+       "The laws are fitted to the dumped gradient alone; SIDCo fits residual "
+       "+ gradient."}};
   std::vector<float> magnitudes;
   for (const float x : gradient) {
     if (x != 0 && std::isfinite(x)) magnitudes.push_back(std::fabs(x));
@@ -55,8 +63,7 @@ Plot TailPlot(const std::string& title, const std::vector<float>& gradient) {
   }
   const double n = static_cast<double>(magnitudes.size());
 
-  PlotSeries measured;
-  measured.label = "measured";
+  Json measured = Line("measured");
   std::vector<double> shares;
   for (int i = 0;; ++i) {
     const double share =
@@ -65,10 +72,10 @@ Plot TailPlot(const std::string& title, const std::vector<float>& gradient) {
     shares.push_back(share);
     const size_t rank = static_cast<size_t>(share * n) - 1;
     // rank + 1 elements are this large or larger.
-    measured.points.push_back(
-        {magnitudes[rank], static_cast<double>(rank + 1) / n});
+    measured["x"].push_back(magnitudes[rank]);
+    measured["y"].push_back(static_cast<double>(rank + 1) / n);
   }
-  plot.series.push_back(std::move(measured));
+  plot["lines"].push_back(std::move(measured));
 
   // Just beyond the measured curve; a distribution may reach much farther.
   const double farthest = 1.3 * magnitudes.front();
@@ -78,18 +85,16 @@ Plot TailPlot(const std::string& title, const std::vector<float>& gradient) {
       {"gamma law (SIDCo-GP)", TailLaw::kGammaPareto},
       {"generalized Pareto law (SIDCo-P)", TailLaw::kPareto}};
   for (const FittedLaw& fitted : laws) {
-    PlotSeries curve;
-    curve.label = fitted.label;
-    curve.color = static_cast<int>(plot.series.size());
-    curve.dash = 1;
+    Json curve = Line(fitted.label);
     for (const double share : shares) {
       double x = 0;
       if (!TailFits{fitted.law}.Magnitudes(sample, share, &x) || x > farthest) {
         break;
       }
-      curve.points.push_back({x, share});
+      curve["x"].push_back(x);
+      curve["y"].push_back(share);
     }
-    plot.series.push_back(std::move(curve));
+    plot["lines"].push_back(std::move(curve));
   }
   return plot;
 }

@@ -20,6 +20,7 @@ gradsieve_build_packages=(
   "libxxhash-dev|xxHash, digests of weights"
   "libjpeg62-turbo-dev|libjpeg-turbo, photographs in JPEG"
   "libpng-dev|libpng, photographs in PNG"
+  "libkissfft-dev|KISS FFT, spectra of speech"
   "prometheus-cpp-dev|prometheus-cpp, metrics"
   "libcpp-httplib-dev|cpp-httplib, which serves metrics"
 )

@@ -3,54 +3,7 @@
 'use strict';
 
 const EVERY_MS = 2000;
-const MISSING = '–';
-let against = 'iteration';
 let state = null;
-let plots = {};
-
-const element = id => document.getElementById(id);
-const color = name =>
-    getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-
-// Of texts, never of markup: names come from the job.
-function make(tag, text, className) {
-  const made = document.createElement(tag);
-  if (text !== undefined) made.textContent = text;
-  if (className) made.className = className;
-  return made;
-}
-
-function formatBytes(bytes) {
-  const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
-  let unit = 0;
-  while (bytes >= 999.5 && unit + 1 < units.length) {
-    bytes /= 1000;
-    ++unit;
-  }
-  const digits = unit === 0 || bytes >= 99.95 ? 0 : bytes >= 9.995 ? 1 : 2;
-  return bytes.toFixed(digits) + ' ' + units[unit];
-}
-
-function formatTime(seconds) {
-  if (!isFinite(seconds)) return MISSING;
-  if (seconds < 59.5) return seconds.toFixed(seconds < 9.95 ? 1 : 0) + ' s';
-  const two = n => String(n).padStart(2, '0');
-  const s = Math.round(seconds);
-  if (s < 3600) return Math.floor(s / 60) + 'm ' + two(s % 60) + 's';
-  const m = Math.floor(s / 60);
-  if (m < 24 * 60) return Math.floor(m / 60) + 'h ' + two(m % 60) + 'm';
-  const h = Math.floor(m / 60);
-  return Math.floor(h / 24) + 'd ' + two(h % 24) + 'h';
-}
-
-const formatCount = n => Math.round(n).toLocaleString('en-US');
-const formatDigits = (x, digits) =>
-    x === null || !isFinite(x) ? MISSING :
-    x !== 0 && Math.abs(x) < 1e-3 ? x.toExponential(digits - 1) :
-    String(Number(x.toPrecision(digits)));
-const formatNumber = x => formatDigits(x, 4);
-const formatPercent = (share, digits = 0) =>
-    isFinite(share) ? (100 * share).toFixed(digits) + ' %' : MISSING;
 
 function showHeader() {
   const job = state.job, now = state.now;
@@ -95,106 +48,21 @@ function showTiles() {
   }));
 }
 
-// Labels of one axis: one unit, and as many decimals as its steps need. A
-// logarithmic axis has nulls where it wants no label, and each label has a unit
-// of its own.
-function labels(values, unitOf) {
-  const shown = values.filter(value => value !== null);
-  if (shown.length === 0) return values;
-  const apart = Math.min(...shown.slice(1).map((x, i) => Math.abs(x - shown[i])));
-  const largest = Math.max(...shown.map(Math.abs));
-  return values.map(value => {
-    if (value === null) return '';
-    if (value === 0) return '0';
-    const [size, name] = unitOf(largest);
-    const step = isFinite(apart) ? apart / size : 1;
-    let digits = Math.max(0, Math.ceil(-Math.log10(step) - 1e-9));
-    // A step of 2.5 needs one more than its size.
-    const isWhole = x => Math.abs(x - Math.round(x)) < 1e-6;
-    while (digits < 6 && !isWhole(step * 10 ** digits)) ++digits;
-    return (value / size).toFixed(Math.min(digits, 6)) + name;
-  });
-}
-
-function byteUnit(bytes) {
-  const power = Math.min(5, Math.max(0, Math.floor(Math.log10(bytes) / 3)));
-  return [10 ** (3 * power), ' ' + ['B', 'kB', 'MB', 'GB', 'TB', 'PB'][power]];
-}
-const plainUnit = () => [1, ''];
-const shareUnit = () => [0.01, ' %'];
-
-const AXES = {
-  iteration: {name: 'iteration', format: formatCount,
-              labels: values => values.map(formatCount)},
-  seconds: {name: 'time', format: formatTime,
-            labels: values => Math.max(...values) < 600 ?
-                labels(values, () => [1, ' s']) : values.map(formatTime)},
-  bytes: {name: 'bytes, both ways', format: formatBytes,
-          labels: values => labels(values, byteUnit)},
-};
-
-const PLOT_HEIGHT = 220;
-
-// Whether values span so much that equal factors should be equal distances.
-function wantsLogarithm(values) {
-  const positive = values.filter(value => value > 0);
-  return positive.length === values.length &&
-      Math.max(...positive) > 20 * Math.min(...positive);
-}
-
-// series: [label, values, colour]; format: of a value, unit: of the axis.
-function draw(id, series, x, format, unit, options = {}) {
-  const data = [x, ...series.map(each => each[1])];
-  const logarithmic = options.mayBeLogarithmic && wantsLogarithm(series[0][1]);
-  // A plot cannot change its axes and colours.
-  const key = [against, logarithmic, color('--ground'),
-               ...series.map(each => each[0])].join();
-  const place = element(id);
-  if (plots[id] && plots[id].key === key) {
-    plots[id].plot.setData(data);
-    return;
-  }
-  if (plots[id]) plots[id].plot.destroy();
-  const axis = AXES[against];
-  const line = {stroke: color('--faint'), font: '12px system-ui, sans-serif',
-                grid: {stroke: color('--grid'), width: 1},
-                ticks: {stroke: color('--grid'), width: 1, size: 5}};
-  const plot = new uPlot({
-    width: place.clientWidth, height: PLOT_HEIGHT,
-    padding: [8, 14, 0, 0],
-    scales: {x: {time: false}, y: {distr: logarithmic ? 3 : 1}},
-    cursor: {y: false, points: {size: 7}},
-    axes: [
-      {...line, size: 34, space: 64, values: (u, values) => axis.labels(values)},
-      {...line, size: 68, values: (u, values) => logarithmic ?
-           values.map(value => value === null ? '' : format(value)) :
-           labels(values, unit)},
-    ],
-    series: [
-      {label: axis.name,
-       value: (u, value) => value === null ? MISSING : axis.format(value)},
-      ...series.map(([label, , name]) => ({
-        label, stroke: color(name), width: 1.6,
-        points: {show: Boolean(options.points), size: 6, fill: color(name)},
-        value: (u, value) => value === null ? MISSING : format(value)})),
-    ],
-  }, data, place);
-  plots[id] = {key, plot};
-}
-
 function showPlots() {
   const history = state.history, results = state.results;
   if (!history.iteration) return;
-  draw('loss', [['loss', history.loss, '--c0']], history[against], formatNumber,
-       plainUnit, {mayBeLogarithmic: true});
-  draw('traffic',
-       [['up', history.bytes_up, '--c0'], ['down', history.bytes_down, '--c1']],
-       history[against], formatBytes, byteUnit);
+  const draw = (id, part, unit, scale, lines) => drawPlot(element(id), {
+    x: AGAINST[against], y: {unit, scale},
+    lines: lines.map(line => ({x: part[against], ...line}))});
+  draw('loss', history, 'number', 'auto',
+       [{label: 'loss', y: history.loss, color: '--c0'}]);
+  draw('traffic', history, 'bytes', undefined,
+       [{label: 'up', y: history.bytes_up, color: '--c0'},
+        {label: 'down', y: history.bytes_down, color: '--c1'}]);
   if (results.value.length === 0) return;
   element('metric').textContent = 'Test ' + results.metric;
-  draw('result', [[results.metric, results.value, '--c1']], results[against],
-       results.is_fraction ? x => formatPercent(x, 2) : formatNumber,
-       results.is_fraction ? shareUnit : plainUnit, {points: true});
+  draw('result', results, results.is_fraction ? 'share' : 'number', undefined,
+       [{label: results.metric, y: results.value, color: '--c1', points: true}]);
 }
 
 function showPhases() {
@@ -307,22 +175,9 @@ async function run() {
   }
 }
 
-for (const button of document.querySelectorAll('[data-against]')) {
-  button.addEventListener('click', () => {
-    against = button.dataset.against;
-    for (const other of document.querySelectorAll('[data-against]')) {
-      other.setAttribute('aria-pressed', String(other === button));
-    }
-    if (state !== null && state.begun) showPlots();
-  });
-}
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
+function showChange() {
   if (state !== null && state.begun) showPlots();
-});
-new ResizeObserver(() => {
-  for (const id in plots) {
-    const width = element(id).clientWidth;
-    if (width !== plots[id].plot.width) plots[id].plot.setSize({width, height: PLOT_HEIGHT});
-  }
-}).observe(document.body);
+}
+element('course').append(againstSwitch(showChange));
+keepPlots(showChange);
 run();

@@ -1,4 +1,5 @@
-// The files that a browser loads for the page.
+// The files that a browser loads for the page, beside those of
+// monitoring/plots.
 #ifndef WORKER_PAGE_PAGE_FILES_H_
 #define WORKER_PAGE_PAGE_FILES_H_
 
@@ -7,9 +8,6 @@ namespace ps {
 extern const char kPageHtml[];
 extern const char kPageCss[];
 extern const char kPageJs[];
-// uPlot, of third_party/uplot.
-extern const char kPlotJs[];
-extern const char kPlotCss[];
 
 }  // namespace ps
 

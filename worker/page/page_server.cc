@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/host_and_port.h"
 #include "common/status_macros.h"
+#include "monitoring/plots/plot_files.h"
 #include "transport/job_channels.h"
 #include "worker/page/page_files.h"
 
@@ -25,8 +26,10 @@ std::vector<HttpPage> PagesOf(const LivePage& page) {
       {"/", "text/html; charset=utf-8", text(kPageHtml)},
       {"/page.css", "text/css; charset=utf-8", text(kPageCss)},
       {"/page.js", "text/javascript; charset=utf-8", text(kPageJs)},
-      {"/uplot.css", "text/css; charset=utf-8", text(kPlotCss)},
-      {"/uplot.js", "text/javascript; charset=utf-8", text(kPlotJs)},
+      {"/plots.css", "text/css; charset=utf-8", text(kPlotsCss)},
+      {"/plots.js", "text/javascript; charset=utf-8", text(kPlotsJs)},
+      {"/uplot.css", "text/css; charset=utf-8", text(kUplotCss)},
+      {"/uplot.js", "text/javascript; charset=utf-8", text(kUplotJs)},
       {"/state", "application/json", [&page] { return page.State(); }},
   };
 }

@@ -202,8 +202,7 @@ TEST_F(BenchNetworkRun, LinksAreReallySlowAndEverySettingIsMeasured) {
   ASSERT_EQ(
       Bench({"--bandwidth=200mbit", "--settings=none,topk:0.01:fp16",
              "--iterations=12", "--warm-up=2", "--target-loss=1e9",
-             "--smoothing=3", "--evaluate", "--json=" + Path("bench.json"),
-             "--svg=" + Path("bench.svg")}),
+             "--smoothing=3", "--evaluate", "--json=" + Path("bench.json")}),
       0)
       << output();
   EXPECT_THAT(output(),
@@ -240,9 +239,6 @@ TEST_F(BenchNetworkRun, LinksAreReallySlowAndEverySettingIsMeasured) {
   EXPECT_DOUBLE_EQ(topk["speed_up"],
                    none["seconds_per_iteration"].get<double>() /
                        topk["seconds_per_iteration"].get<double>());
-  EXPECT_THAT(*ReadFile(Path("bench.svg")),
-              AllOf(HasSubstr("<polyline"), HasSubstr(">topk:0.01:fp16</text>"),
-                    HasSubstr(">small at 200 Mbit/s</text>")));
   EXPECT_THAT(Names("run"),
               testing::ElementsAre("01-none", "02-topk_0.01_fp16"));
   EXPECT_THAT(Names("run/02-topk_0.01_fp16"),
@@ -260,12 +256,11 @@ TEST_F(BenchNetworkRun, LinksAreReallySlowAndEverySettingIsMeasured) {
 
 TEST_F(BenchNetworkRun, SeveralBandwidthsAreTimedInOneRun) {
   constexpr double kFasterBitsPerSecond = 800e6;
-  ASSERT_EQ(
-      Bench({"--bandwidth=200mbit,800mbit", "--settings=none,none:bf16",
-             "--timed-iterations=3", "--warm-up=2", "--iterations=30",
-             "--target-loss=1e9", "--smoothing=20",
-             "--json=" + Path("bench.json"), "--svg=" + Path("bench.svg")}),
-      0)
+  ASSERT_EQ(Bench({"--bandwidth=200mbit,800mbit", "--settings=none,none:bf16",
+                   "--timed-iterations=3", "--warm-up=2", "--iterations=30",
+                   "--target-loss=1e9", "--smoothing=20",
+                   "--json=" + Path("bench.json")}),
+            0)
       << output();
   const nlohmann::json json = Json();
   ASSERT_THAT(json["bandwidths"], SizeIs(2));
@@ -285,10 +280,6 @@ TEST_F(BenchNetworkRun, SeveralBandwidthsAreTimedInOneRun) {
     EXPECT_DOUBLE_EQ(none["seconds_to_target_loss"], 20 * mean);
     rate = kFasterBitsPerSecond;
   }
-  EXPECT_THAT(*ReadFile(Path("bench-200mbit.svg")),
-              HasSubstr(">small at 200 Mbit/s</text>"));
-  EXPECT_THAT(*ReadFile(Path("bench-800mbit.svg")),
-              HasSubstr(">small at 800 Mbit/s</text>"));
 }
 
 TEST_F(BenchNetworkRun, ARunThatFailsIsSaidAndTheOthersGoOn) {

@@ -6,9 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_replace.h"
+#include "common/json.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tools/report/run_plots.h"
+#include "monitoring/plots/plot_files.h"
+#include "nlohmann/json.hpp"
+#include "tools/report/plot_data.h"
 #include "tools/report/run_table.h"
 
 namespace ps {
@@ -56,6 +60,17 @@ RunRecords RunOf(const std::string& compressor, int iterations) {
   return run;
 }
 
+// What the page's script reads.
+Json DataOf(const std::string& html) {
+  const std::string begin = "id='data'>";
+  const size_t at = html.find(begin) + begin.size();
+  return ParseJson(html.substr(at, html.find("</script>", at) - at));
+}
+
+Json Iterations(const RunRecords& run) {
+  return RunPlotData(run, "")["iterations"];
+}
+
 TEST(HtmlReportTest, TheFirstTableHasWhatMostReadersWant) {
   const std::string table = MainTable({RunOf("sidco_e", 30)});
   for (const char* part :
@@ -72,7 +87,7 @@ TEST(HtmlReportTest, TheFirstTableHasWhatMostReadersWant) {
 }
 
 TEST(HtmlReportTest, AllOtherNumbersAreFolded) {
-  const std::string html = HtmlReport({RunOf("sidco_e", 40)}, {});
+  const std::string html = HtmlReport({RunOf("sidco_e", 40)}, Json::array());
   const std::string details = html.substr(
       html.find("<details>"), html.find("</details>") - html.find("<details>"));
   for (const char* row :
@@ -88,25 +103,28 @@ TEST(HtmlReportTest, AllOtherNumbersAreFolded) {
 }
 
 TEST(HtmlReportTest, ThePageNeedsNothingElse) {
-  const std::string html =
-      HtmlReport({RunOf("sidco_e", 40), RunOf("sidco_p", 30)}, {});
-  for (const char* fetch : {"http", "src=", "href=", "@import", "url("}) {
+  const std::string html = absl::StrReplaceAll(
+      HtmlReport({RunOf("sidco_e", 40), RunOf("sidco_p", 30)}, Json::array()),
+      // It names its author.
+      {{kUplotJs, ""}});
+  for (const char* fetch :
+       {"http:", "https:", "src=", "href=", "@import", "url("}) {
     EXPECT_THAT(html, Not(HasSubstr(fetch)));
   }
-  EXPECT_THAT(html, HasSubstr("prefers-color-scheme: dark"));
+  EXPECT_THAT(html, AllOf(HasSubstr("prefers-color-scheme: dark"),
+                          HasSubstr("content=\"default-src 'none';"),
+                          HasSubstr("<noscript>")));
 }
 
-TEST(HtmlReportTest, EveryRunHasALineInEveryPlot) {
-  const std::string html =
-      HtmlReport({RunOf("sidco_e", 40), RunOf("sidco_p", 30)}, {});
-  int lines = 0;
-  for (size_t at = 0; (at = html.find("<polyline ", at)) != std::string::npos;
-       ++at) {
-    ++lines;
-  }
-  // Accuracy and two losses three times, throughput, bytes in two directions,
-  // ratio, stages and residual.
-  EXPECT_EQ(lines, 15 * 2);
+TEST(HtmlReportTest, ThePageHasTheDataOfEveryRunAndMorePlots) {
+  const Json more =
+      Json::array({{{"title", "tail"}, {"lines", Json::array()}}});
+  const Json data =
+      DataOf(HtmlReport({RunOf("sidco_e", 40), RunOf("sidco_p", 30)}, more));
+  ASSERT_EQ(data["runs"].size(), 2u);
+  EXPECT_EQ(data["runs"][0], RunPlotData(RunOf("sidco_e", 40), "sidco_e 0.01"));
+  EXPECT_EQ(data["runs"][1]["label"], "sidco_p 0.01");
+  EXPECT_EQ(data["plots"], more);
 }
 
 TEST(HtmlReportTest, WithoutATargetNothingIsComparedWithIt) {
@@ -115,31 +133,35 @@ TEST(HtmlReportTest, WithoutATargetNothingIsComparedWithIt) {
   EXPECT_THAT(MarkdownReport({run}),
               AllOf(HasSubstr("| lenet5 (threshold, fp32) |"),
                     HasSubstr("| – | 0.0125 | – | – |")));
-  const std::string html = HtmlReport({run}, {});
-  EXPECT_THAT(html, Not(HasSubstr("Achieved over target")));
-  EXPECT_THAT(html, HasSubstr("Estimation stages"));
+  const Json iterations = Iterations(run);
+  EXPECT_FALSE(iterations.contains("ratio"));
+  EXPECT_TRUE(iterations.contains("stages"));
 }
 
 TEST(HtmlReportTest, WhatAutoCompressedIsShown) {
   RunRecords run = RunOf("auto", 40);
   for (IterationRow& row : run.iterations) row.compressed_share = 0.5;
   run.compressed_share = 0.625;
-  const std::string html = HtmlReport({run, RunOf("none", 40)}, {});
+  const std::string html = HtmlReport({run, RunOf("none", 40)}, Json::array());
   EXPECT_THAT(html, HasSubstr("<th>compressed by auto</th><td>62.5 %<"));
-  EXPECT_THAT(html, HasSubstr("What &quot;auto&quot; compresses"));
-  EXPECT_THAT(HtmlReport({RunOf("none", 40)}, {}),
-              Not(HasSubstr("&quot;auto&quot;")));
+  const Json data = DataOf(html);
+  EXPECT_EQ(data["runs"][0]["iterations"]["compressed_share"]["y"][7], 0.5);
+  EXPECT_FALSE(data["runs"][1]["iterations"].contains("compressed_share"));
 }
 
-TEST(HtmlReportTest, EachMetricHasAPlotOfItsOwn) {
+TEST(HtmlReportTest, RunsCanHaveDifferentMetrics) {
   RunRecords words = RunOf("sidco_e", 40);
   words.metric = "test_perplexity";
   words.evaluations = {{40, 84.5}};
-  const std::string html = HtmlReport({RunOf("none", 40), words}, {});
-  EXPECT_THAT(html, HasSubstr("<strong>Test accuracy</strong>"));
-  EXPECT_THAT(html, HasSubstr("<strong>Test perplexity</strong>"));
+  const std::string html =
+      HtmlReport({RunOf("none", 40), words}, Json::array());
   EXPECT_THAT(html, HasSubstr(">97.12 %<small>test accuracy<"));
   EXPECT_THAT(html, HasSubstr(">84.5000<small>test perplexity<"));
+  const Json runs = DataOf(html)["runs"];
+  EXPECT_EQ(runs[0]["metric"], "test accuracy");
+  EXPECT_EQ(runs[0]["is_fraction"], true);
+  EXPECT_EQ(runs[1]["metric"], "test perplexity");
+  EXPECT_EQ(runs[1]["is_fraction"], false);
 }
 
 TEST(HtmlReportTest, ARunThatHasOnlyStartedHasATableAndNoPlots) {
@@ -148,49 +170,19 @@ TEST(HtmlReportTest, ARunThatHasOnlyStartedHasATableAndNoPlots) {
   run.target_ratio = run.seconds = run.achieved_ratio = run.bytes_up =
       run.bytes_down = run.samples_per_second = run.dense_bytes_up =
           run.dense_bytes_down = std::numeric_limits<double>::quiet_NaN();
-  const std::string html = HtmlReport({run}, {});
+  const std::string html = HtmlReport({run}, Json::array());
   EXPECT_THAT(html, HasSubstr(">empty<"));
   EXPECT_THAT(html, HasSubstr(">–<"));
-  EXPECT_THAT(html, Not(HasSubstr("<figure")));
-  EXPECT_THAT(html, Not(HasSubstr("nan")));
+  EXPECT_THAT(html, Not(HasSubstr(">nan")));
+  EXPECT_TRUE(DataOf(html)["runs"][0]["iterations"].empty());
 }
 
 TEST(HtmlReportTest, ARecordMayCoverSeveralIterations) {
   RunRecords run = RunOf("sidco_e", 5);
   for (IterationRow& row : run.iterations) row.iteration *= 8;
-  EXPECT_THAT(HtmlReport({run}, {}), Not(HasSubstr(" of 40<")));
+  EXPECT_THAT(HtmlReport({run}, Json::array()), Not(HasSubstr(" of 40<")));
   run.total_iterations = 48;
-  EXPECT_THAT(HtmlReport({run}, {}), HasSubstr(">40 of 48<"));
-}
-
-TEST(HtmlReportTest, OneIterationIsDrawnAndSaysHowManyAreMissing) {
-  const std::string html = HtmlReport({RunOf("sidco_e", 1)}, {});
-  EXPECT_THAT(html, HasSubstr("<circle "));
-  EXPECT_THAT(html, HasSubstr(">1 of 40<"));
-  EXPECT_THAT(html, Not(HasSubstr("nan")));
-}
-
-TEST(HtmlReportTest, NumbersThatAreNotFiniteLeaveTheRest) {
-  RunRecords run = RunOf("sidco_e", 40);
-  for (IterationRow& row : run.iterations) {
-    row.residual_norm = std::numeric_limits<double>::quiet_NaN();
-  }
-  run.iterations[7].training_loss = std::numeric_limits<double>::quiet_NaN();
-  const std::string html = HtmlReport({run}, {});
-  EXPECT_THAT(html, Not(HasSubstr("nan")));
-  EXPECT_THAT(html, Not(HasSubstr("Euclidean norm")));
-  EXPECT_THAT(html, HasSubstr("Training loss"));
-}
-
-TEST(HtmlReportTest, ARunThatKeepsNothingIsNotInThePlotOfWhatIsKept) {
-  RunRecords run = RunOf("none", 40);
-  for (IterationRow& row : run.iterations) row.residual_norm = 0;
-  const std::string html = HtmlReport({run, RunOf("topk", 40)}, {});
-  const std::string plot =
-      html.substr(html.find("<strong>What is kept back"),
-                  html.find("</figure>", html.find("<strong>What is kept")) -
-                      html.find("<strong>What is kept"));
-  EXPECT_THAT(plot, AllOf(HasSubstr("topk"), Not(HasSubstr("none"))));
+  EXPECT_THAT(HtmlReport({run}, Json::array()), HasSubstr(">40 of 48<"));
 }
 
 TEST(HtmlReportTest, TheHeadingNamesAFewJobsAndCountsMany) {
@@ -199,70 +191,100 @@ TEST(HtmlReportTest, TheHeadingNamesAFewJobsAndCountsMany) {
     runs.push_back(RunOf("topk", 3));
     runs.back().job = job;
   }
-  EXPECT_THAT(HtmlReport(runs, {}), HasSubstr("<h1>a, b, c</h1>"));
+  EXPECT_THAT(HtmlReport(runs, Json::array()), HasSubstr("<h1>a, b, c</h1>"));
   runs.push_back(RunOf("topk", 3));
-  EXPECT_THAT(HtmlReport(runs, {}), HasSubstr("<h1>4 runs</h1>"));
-}
-
-const Plot& PlotNamed(const std::vector<Plot>& plots,
-                      const std::string& title) {
-  for (const Plot& plot : plots) {
-    if (plot.title == title) return plot;
-  }
-  ADD_FAILURE() << "no plot " << title;
-  return plots.front();
-}
-
-TEST(ExchangePlotsTest, BytesAreLogarithmicIfRunsEndFarApart) {
-  RunRecords run = RunOf("topk", 40);
-  RunRecords dense = RunOf("none", 40);
-  const auto scale = [&] {
-    return PlotNamed(ExchangePlots({run, dense}), "Bytes up").y_scale;
-  };
-  for (IterationRow& row : dense.iterations) row.bytes_up *= 19;
-  EXPECT_EQ(scale(), PlotScale::kLinear);
-  for (IterationRow& row : dense.iterations) row.bytes_up *= 2;
-  EXPECT_EQ(scale(), PlotScale::kLogarithmic);
-}
-
-// A run that has the values of the one before would otherwise hide it.
-TEST(ExchangePlotsTest, RunsOneAfterTheOtherHaveOtherDashes) {
-  std::vector<RunRecords> runs;
-  for (int i = 0; i <= kNumPlotColors; ++i) runs.push_back(RunOf("topk", 40));
-  const std::vector<Plot> plots = ExchangePlots(runs);
-  const auto& lines = PlotNamed(plots, "Bytes up").series;
-  ASSERT_EQ(lines.size(), runs.size());
-  EXPECT_EQ(lines[0].dash, 0);
-  for (size_t i = 1; i < lines.size(); ++i) {
-    EXPECT_NE(lines[i].dash, lines[i - 1].dash) << i;
-  }
-  // The first colour comes again, with other dashes.
-  EXPECT_EQ(lines.back().color, lines[0].color);
-  EXPECT_NE(lines.back().dash, lines[0].dash);
-}
-
-TEST(ExchangePlotsTest, BothDirectionsAreShown) {
-  const std::vector<Plot> plots = ExchangePlots({RunOf("topk", 40)});
-  EXPECT_EQ(PlotNamed(plots, "Bytes up").series[0].points.back().y, 40000);
-  EXPECT_EQ(PlotNamed(plots, "Bytes down").series[0].points.back().y, 20000);
-}
-
-TEST(ExchangePlotsTest, ThroughputIsThatOfEachIteration) {
-  RunRecords run = RunOf("topk", 3);
-  run.iterations[2].seconds += 0.75;  // It takes 1 s.
-  const Plot plot = PlotNamed(ExchangePlots({run}), "Throughput");
-  ASSERT_EQ(plot.series[0].points.size(), 2u);
-  EXPECT_DOUBLE_EQ(plot.series[0].points[0].y, 256);
-  EXPECT_DOUBLE_EQ(plot.series[0].points[1].y, 64);
+  EXPECT_THAT(HtmlReport(runs, Json::array()), HasSubstr("<h1>4 runs</h1>"));
 }
 
 TEST(HtmlReportTest, TextOfTheRunIsEscaped) {
   RunRecords run = RunOf("sidco_e", 3);
   run.job = run.model = run.compressor = run.directory =
-      "<script>alert('x')</script>";
-  const std::string html = HtmlReport({run, run}, {});
-  EXPECT_THAT(html, Not(HasSubstr("<script")));
+      "<!--<script></script><script>alert('x')</script>";
+  const std::string html = HtmlReport({run, run}, Json::array());
+  EXPECT_THAT(html, Not(HasSubstr("<script>alert")));
+  EXPECT_THAT(html, Not(HasSubstr("<!--")));
   EXPECT_THAT(html, HasSubstr("&lt;script&gt;alert(&#39;x&#39;)"));
+  EXPECT_EQ(DataOf(html)["runs"][1]["label"], run.directory);
+  // The data, uPlot and our two scripts.
+  int ends = 0;
+  for (size_t at = 0; (at = html.find("</script", at)) != std::string::npos;
+       ++at) {
+    ++ends;
+  }
+  EXPECT_EQ(ends, 4);
+}
+
+TEST(RunPlotData, ValuesHaveTheirPlacesByIterationsTimeAndBytes) {
+  const Json data = RunPlotData(RunOf("topk", 40), "a label");
+  EXPECT_EQ(data["label"], "a label");
+  const Json& iterations = data["iterations"];
+  EXPECT_EQ(iterations["iteration"]["y"].back(), 40);
+  EXPECT_EQ(iterations["seconds"]["y"].back(), 10);
+  EXPECT_EQ(iterations["bytes"]["y"].back(), 60000);
+  EXPECT_EQ(iterations["training_loss"]["y"].size(), 40u);
+  EXPECT_EQ(iterations["training_loss"]["y"].back(), 0.05);
+  EXPECT_FALSE(iterations["training_loss"].contains("low"));
+  EXPECT_EQ(iterations["bytes_up"]["y"].back(), 40000);
+  EXPECT_EQ(iterations["bytes_down"]["y"].back(), 20000);
+  EXPECT_EQ(iterations["ratio"]["y"][0], 1.02);
+  const Json& evaluations = data["evaluations"];
+  EXPECT_EQ(evaluations["iteration"]["y"], Json::array({40}));
+  EXPECT_EQ(evaluations["seconds"]["y"], Json::array({10}));
+  EXPECT_EQ(evaluations["bytes"]["y"], Json::array({40000}));
+  EXPECT_EQ(evaluations["value"]["y"], Json::array({0.9712}));
+  EXPECT_EQ(evaluations["loss"]["y"], Json::array({0.5}));
+}
+
+TEST(RunPlotData, ThroughputIsThatOfEachIteration) {
+  RunRecords run = RunOf("topk", 3);
+  run.iterations[2].seconds += 0.75;  // It takes 1 s.
+  EXPECT_EQ(Iterations(run)["throughput"]["y"],
+            Json::array({nullptr, 256, 64}));
+}
+
+TEST(RunPlotData, OneIterationHasNoThroughput) {
+  const Json iterations = Iterations(RunOf("topk", 1));
+  EXPECT_EQ(iterations["training_loss"]["y"], Json::array({2}));
+  EXPECT_FALSE(iterations.contains("throughput"));
+}
+
+TEST(RunPlotData, WhatIsNoNumberLeavesAGapAndNothingNoColumn) {
+  RunRecords run = RunOf("topk", 3);
+  for (const double bad : {std::numeric_limits<double>::quiet_NaN(),
+                           std::numeric_limits<double>::infinity()}) {
+    for (IterationRow& row : run.iterations) row.residual_norm = bad;
+    run.iterations[1].training_loss = bad;
+    const Json iterations = Iterations(run);
+    EXPECT_TRUE(iterations["training_loss"]["y"][1].is_null());
+    EXPECT_EQ(iterations["training_loss"]["y"][0], 2);
+    EXPECT_FALSE(iterations.contains("residual_norm"));
+  }
+}
+
+TEST(RunPlotData, NothingThatIsKeptIsNoResidual) {
+  RunRecords run = RunOf("topk", 3);
+  for (IterationRow& row : run.iterations) row.residual_norm = 0;
+  EXPECT_FALSE(Iterations(run).contains("residual_norm"));
+  for (IterationRow& row : run.iterations) row.residual_norm.reset();
+  EXPECT_FALSE(Iterations(run).contains("residual_norm"));
+}
+
+// Values 0, 1, ..., 99 over and over, and one that is far away.
+TEST(RunPlotData, ManyPointsBecomeMediansBetweenTheirQuartiles) {
+  RunRecords run = RunOf("topk", 100 * kMostPoints);
+  for (size_t i = 0; i < run.iterations.size(); ++i) {
+    run.iterations[i].training_loss = static_cast<double>(i % 100);
+  }
+  run.iterations[4500].training_loss = 1e6;
+  const Json iterations = Iterations(run);
+  ASSERT_EQ(iterations["iteration"]["y"].size(), size_t{kMostPoints});
+  EXPECT_EQ(iterations["iteration"]["y"][1], 150.5);
+  const Json& loss = iterations["training_loss"];
+  for (size_t i = 0; i < kMostPoints; ++i) {
+    EXPECT_NEAR(loss["y"][i], 49.5, 1.1);
+    EXPECT_NEAR(loss["low"][i], 24.75, 1.1);
+    EXPECT_NEAR(loss["high"][i], 74.25, 1.1);
+  }
 }
 
 TEST(RunLabelsTest, AreJobsOrCompressorsOrDirectories) {
@@ -278,22 +300,6 @@ TEST(RunLabelsTest, AreJobsOrCompressorsOrDirectories) {
   other.job = "again";
   EXPECT_THAT(RunLabels({run, other}),
               testing::ElementsAre("the job", "again"));
-}
-
-// Loss and test results, each by iterations, bytes and time.
-TEST(ReportPlotsTest, ResultsAreDrawnAgainstWhatTheyCost) {
-  const std::vector<Plot> plots =
-      ReportPlots({RunOf("sidco_e", 40), RunOf("none", 30)});
-  const auto last_of = [&plots](const std::string& title) {
-    return PlotNamed(plots, title).series[0].points.back();
-  };
-  EXPECT_EQ(last_of("Training loss").x, 40);
-  EXPECT_EQ(last_of("Training loss by bytes").x, 60000);
-  EXPECT_EQ(last_of("Training loss by time").x, 10);
-  EXPECT_EQ(last_of("Test accuracy").x, 40);
-  EXPECT_EQ(last_of("Test accuracy by bytes").x, 40000);
-  EXPECT_EQ(last_of("Test accuracy by time").x, 10);
-  EXPECT_DOUBLE_EQ(last_of("Test accuracy by time").y, 97.12);
 }
 
 TEST(MarkdownReportTest, HasOneRowForEachRun) {

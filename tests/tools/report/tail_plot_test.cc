@@ -7,6 +7,7 @@
 
 #include "common/npy.h"
 #include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
 
 namespace ps {
 namespace {
@@ -26,28 +27,32 @@ TEST(TailPlotTest, MeasuredSharesAreThoseOfTheGradient) {
   std::vector<float> gradient;
   for (int i = 1; i <= 1000; ++i) gradient.push_back(i % 2 == 0 ? i : -i);
   gradient.resize(1500, 0.0f);  // Zeros are not part of the tail.
-  const Plot plot = TailPlot("", gradient);
-  ASSERT_EQ(plot.series.size(), 4u);
-  EXPECT_EQ(plot.series[0].label, "measured");
-  EXPECT_EQ(plot.series[0].points.front().y, 1);
-  EXPECT_EQ(plot.series[0].points.front().x, 1);
-  EXPECT_NEAR(plot.series[0].points.back().y, 1e-3, 1e-9);
-  EXPECT_EQ(plot.series[0].points.back().x, 1000);
-  for (const PlotPoint& point : plot.series[0].points) {
+  const Json lines = TailPlot("", gradient)["lines"];
+  ASSERT_EQ(lines.size(), 4u);
+  EXPECT_EQ(lines[0]["label"], "measured");
+  const std::vector<double> x = lines[0]["x"];
+  const std::vector<double> y = lines[0]["y"];
+  EXPECT_EQ(y.front(), 1);
+  EXPECT_EQ(x.front(), 1);
+  EXPECT_NEAR(y.back(), 1e-3, 1e-9);
+  EXPECT_EQ(x.back(), 1000);
+  for (size_t i = 0; i < x.size(); ++i) {
     // That share of the 1000 elements is this large or larger.
-    EXPECT_NEAR(point.y * 1000, 1001 - point.x, 1e-9);
+    EXPECT_NEAR(y[i] * 1000, 1001 - x[i], 1e-9);
   }
 }
 
 TEST(TailPlotTest, OnAnExponentialLawAllThreeLawsAgreeWithWhatIsMeasured) {
-  const Plot plot = TailPlot("", ExponentialGradient(100000, 0.25));
-  ASSERT_EQ(plot.series.size(), 4u);
-  for (const PlotSeries& law : plot.series) {
-    ASSERT_GT(law.points.size(), 150u) << law.label;
-    for (const PlotPoint& point : law.points) {
+  const Json lines = TailPlot("", ExponentialGradient(100000, 0.25))["lines"];
+  ASSERT_EQ(lines.size(), 4u);
+  for (const Json& law : lines) {
+    const std::vector<double> x = law["x"];
+    const std::vector<double> y = law["y"];
+    ASSERT_GT(x.size(), 150u) << law["label"];
+    for (size_t i = 0; i < x.size(); ++i) {
       // The last ten elements are too few.
-      if (point.y < 1e-4) continue;
-      EXPECT_NEAR(point.x, -0.25 * std::log(point.y), 0.02) << law.label;
+      if (y[i] < 1e-4) continue;
+      EXPECT_NEAR(x[i], -0.25 * std::log(y[i]), 0.02) << law["label"];
     }
   }
 }
@@ -57,24 +62,26 @@ TEST(TailPlotTest, OnALightTailTheLawsPartFromIt) {
   for (float& x : gradient) {
     x = std::copysign(std::pow(std::fabs(x), 0.5f), x);
   }
-  const Plot plot = TailPlot("", gradient);
+  const Json lines = TailPlot("", gradient)["lines"];
   // The point that a hundredth exceeds, which is sqrt(ln 100) for squares.
-  const auto at = [&plot](int series) {
-    for (const PlotPoint& point : plot.series[series].points) {
-      if (point.y <= 0.0101) return point.x;
+  const auto at = [&lines](int line) -> double {
+    const Json& y = lines[line]["y"];
+    for (size_t i = 0; i < y.size(); ++i) {
+      if (y[i] <= 0.0101) return lines[line]["x"][i];
     }
-    return -1.0;
+    return -1;
   };
   EXPECT_NEAR(at(0), std::sqrt(std::log(100)), 0.02);
   EXPECT_GT(at(1), 1.5 * at(0)) << "the exponential law reaches too far";
 }
 
 TEST(TailPlotTest, WithoutTwoDifferentMagnitudesThereIsNothingToDraw) {
-  EXPECT_TRUE(TailPlot("", {}).series.empty());
-  EXPECT_TRUE(TailPlot("", {0, 0}).series.empty());
-  EXPECT_TRUE(TailPlot("", {0, 2, -2}).series.empty());
-  EXPECT_TRUE(TailPlot("", {std::numeric_limits<float>::quiet_NaN(), 1})
-                  .series.empty());
+  EXPECT_TRUE(TailPlot("", {})["lines"].empty());
+  EXPECT_TRUE(TailPlot("", {0, 0})["lines"].empty());
+  EXPECT_TRUE(TailPlot("", {0, 2, -2})["lines"].empty());
+  EXPECT_TRUE(
+      TailPlot("", {std::numeric_limits<float>::quiet_NaN(), 1})["lines"]
+          .empty());
 }
 
 TEST(ReadLastGradientTest, IsTheLastRow) {

@@ -1,5 +1,4 @@
 #include <cstdio>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,7 +19,6 @@
 #include "tools/command_line/commands.h"
 #include "tools/command_line/options.h"
 #include "tools/process/local_cluster.h"
-#include "tools/report/svg_file.h"
 
 namespace ps {
 namespace {
@@ -47,8 +45,8 @@ CommandText Text() {
        "--settings=none,none:bf16,topk:0.001,sidco_e:0.001",
        "four settings at 100 Mbit/s"},
       {"gradsieve bench network job.textproto --iterations=2000 "
-       "--target-loss=0.5 --stop-at-target --svg=loss.svg --json=loss.json",
-       "which setting reaches a loss of 0.5 first; with a plot and JSON"},
+       "--target-loss=0.5 --stop-at-target --json=loss.json",
+       "which setting reaches a loss of 0.5 first; with JSON"},
       {"gradsieve bench network job.textproto --bandwidth=100mbit,1gbit "
        "--timed-iterations=5 --warm-up=2 --iterations=500 --target-loss=2",
        "the time to a loss at two bandwidths, from one run of each setting"},
@@ -68,57 +66,12 @@ CommandText Text() {
   return text;
 }
 
-// Files are opened before the measurement, because it takes long.
-class Outputs {
- public:
-  absl::Status Open(const NetworkBenchFlags& flags,
-                    const std::vector<int64_t>& bits_per_second) {
-    std::vector<std::string> paths = {flags.json};
-    for (const int64_t one : bits_per_second) {
-      paths.push_back(bits_per_second.size() == 1
-                          ? flags.svg
-                          : WithBandwidth(flags.svg, one));
-    }
-    for (const std::string& path : paths) {
-      PS_ASSIGN_OR_RETURN(std::optional<AtomicFile> file, OpenOutput(path));
-      files_.push_back(std::move(file));
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status Write(const std::vector<NetworkComparison>& comparisons) {
-    PS_RETURN_IF_ERROR(CommitOutput(ComparisonJson(comparisons), &files_[0]));
-    for (size_t i = 0; i < comparisons.size(); ++i) {
-      const std::string svg = SvgFile(ComparisonPlot(comparisons[i]));
-      // A plot without any point is not written.
-      if (svg.empty()) continue;
-      PS_RETURN_IF_ERROR(CommitOutput(svg, &files_[i + 1]));
-    }
-    return absl::OkStatus();
-  }
-
- private:
-  // "loss-100mbit.svg" for "loss.svg".
-  static std::string WithBandwidth(const std::string& path,
-                                   int64_t bits_per_second) {
-    if (path.empty()) return path;
-    const std::filesystem::path svg(path);
-    const std::string name = absl::StrCat(
-        svg.stem().string(), "-", static_cast<double>(bits_per_second) / 1e6,
-        "mbit", svg.extension().string());
-    return svg.parent_path() / name;
-  }
-
-  // The JSON, and then a plot for each bandwidth.
-  std::vector<std::optional<AtomicFile>> files_;
-};
-
 int Fail(const absl::Status& status, int exit_code) {
   return FailCommand("bench network", status, exit_code);
 }
 
 int Show(const NetworkBenchResult& result, const std::string& run_directory,
-         Outputs* outputs) {
+         std::optional<AtomicFile>* json_file) {
   std::vector<ComparedRun> runs;
   if (!result.comparisons.empty()) runs = result.comparisons[0].runs;
   if (!runs.empty()) {
@@ -126,7 +79,8 @@ int Show(const NetworkBenchResult& result, const std::string& run_directory,
       std::printf("\n%s", ComparisonTable(comparison).c_str());
     }
     std::printf("\nThe runs are in %s\n", run_directory.c_str());
-    const absl::Status written = outputs->Write(result.comparisons);
+    const absl::Status written =
+        CommitOutput(ComparisonJson(result.comparisons), json_file);
     if (!written.ok()) return Fail(written, kExitFailed);
   }
   if (absl::IsCancelled(result.status)) {
@@ -152,9 +106,9 @@ int Bench(const NetworkBenchFlags& flags) {
   if (!available.ok()) return Fail(available, kExitFailed);
   const absl::Status found = FindJobPrograms().status();
   if (!found.ok()) return Fail(found, kExitFailed);
-  Outputs outputs;
-  const absl::Status opened = outputs.Open(flags, options->bits_per_second);
-  if (!opened.ok()) return Fail(opened, kExitFailed);
+  // Before the measurement, because it takes long.
+  absl::StatusOr<std::optional<AtomicFile>> json_file = OpenOutput(flags.json);
+  if (!json_file.ok()) return Fail(json_file.status(), kExitFailed);
   if (options->run_directory.empty()) {
     absl::StatusOr<std::string> made =
         MakeDefaultRunDirectory(absl::StrCat("network-", job->name()));
@@ -164,7 +118,7 @@ int Bench(const NetworkBenchFlags& flags) {
     const absl::Status made = MakeFolderOfRuns(options->run_directory);
     if (!made.ok()) return Fail(made, kExitUsage);
   }
-  return Show(RunNetworkBench(*options), options->run_directory, &outputs);
+  return Show(RunNetworkBench(*options), options->run_directory, &*json_file);
 }
 
 }  // namespace
@@ -209,9 +163,6 @@ int RunBenchNetworkCommand(int argc, char** argv) {
                          &flags.evaluate);
   command_line.AddOption("json", "FILE",
                          "Write all figures as one JSON object.", &flags.json);
-  command_line.AddOption("svg", "FILE",
-                         "Draw the loss against time, a line for each setting.",
-                         &flags.svg);
   command_line.AddOption("run-dir", "DIR",
                          "New directory for the records of the runs; default: "
                          "runs/network-NAME-TIME.",

@@ -8,7 +8,6 @@
 
 #include "tools/bench/network/measures.h"
 #include "tools/report/run_records.h"
-#include "tools/report/svg_plot.h"
 
 namespace ps {
 
@@ -63,9 +62,6 @@ double SecondsToTarget(const ComparedRun& run);
 
 // The records of a run that has some, which say what was trained.
 const RunRecords& AnyRecords(const NetworkComparison& comparison);
-
-// Smoothed training loss against seconds of training.
-Plot ComparisonPlot(const NetworkComparison& comparison);
 
 }  // namespace ps
 

@@ -25,7 +25,6 @@ struct NetworkBenchFlags {
   bool stop_at_target = false;
   bool evaluate = false;
   std::string json;
-  std::string svg;
   std::string run_dir;
   std::vector<std::string> overrides;
 };

@@ -51,6 +51,26 @@ void MeasurePhases(const RunRecords& run, size_t begin, size_t end,
   }
 }
 
+// By iteration: the mean of the training loss over it and the ones before it,
+// `window` in total; NaN if there are fewer, or if one of them is not finite.
+std::vector<double> SmoothedLoss(const RunRecords& run, int64_t window) {
+  std::vector<double> smoothed;
+  for (size_t i = 0; i < run.iterations.size(); ++i) {
+    double sum = RunMeasures::kUnknown;
+    if (static_cast<int64_t>(i) + 1 >= window) {
+      sum = 0;
+      // Summed anew each time, because a loss that is not finite must not stay
+      // in the sum.
+      for (int64_t back = 0; back < window; ++back) {
+        sum += run.iterations[i - static_cast<size_t>(back)].training_loss;
+      }
+    }
+    const double mean = sum / static_cast<double>(window);
+    smoothed.push_back(std::isfinite(mean) ? mean : RunMeasures::kUnknown);
+  }
+  return smoothed;
+}
+
 }  // namespace
 
 std::optional<TargetReached> FindTarget(const RunRecords& run,
@@ -107,24 +127,6 @@ void SetSecondsPerIteration(double seconds, RunRecords* run) {
   for (size_t i = 0; i < run->iterations.size(); ++i) {
     run->iterations[i].seconds = seconds * static_cast<double>(i + 1);
   }
-}
-
-std::vector<double> SmoothedLoss(const RunRecords& run, int64_t window) {
-  std::vector<double> smoothed;
-  for (size_t i = 0; i < run.iterations.size(); ++i) {
-    double sum = RunMeasures::kUnknown;
-    if (static_cast<int64_t>(i) + 1 >= window) {
-      sum = 0;
-      // Summed anew each time, because a loss that is not finite must not stay
-      // in the sum.
-      for (int64_t back = 0; back < window; ++back) {
-        sum += run.iterations[i - static_cast<size_t>(back)].training_loss;
-      }
-    }
-    const double mean = sum / static_cast<double>(window);
-    smoothed.push_back(std::isfinite(mean) ? mean : RunMeasures::kUnknown);
-  }
-  return smoothed;
 }
 
 absl::Status CheckLinkBytes(const RunRecords& run, int64_t link_bytes,

@@ -72,10 +72,6 @@ std::optional<TargetReached> FindTarget(const RunRecords& run,
 // Sets the times of all iterations as if each had taken this many seconds.
 void SetSecondsPerIteration(double seconds, RunRecords* run);
 
-// By iteration: the mean of the training loss over it and the ones before it,
-// `window` in total; NaN if there are fewer, or if one of them is not finite.
-std::vector<double> SmoothedLoss(const RunRecords& run, int64_t window);
-
 // Checks that all messages of a run can have gone over links that carried
 // `link_bytes` in total during the run: each message crosses one link of its
 // sender, with headers around it. If workers drift apart, the records estimate

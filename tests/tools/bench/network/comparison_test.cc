@@ -1,4 +1,4 @@
-// From recorded files to the table, the JSON and the plot.
+// From recorded files to the table and the JSON.
 #include "tools/bench/network/comparison.h"
 
 #include <cmath>
@@ -19,7 +19,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::Not;
 
 // A run of 2 workers and 1 server, 10 iterations of `seconds`, whose loss falls
@@ -135,7 +134,6 @@ TEST(Comparison, WithoutATargetNothingIsSaidAboutOne) {
   comparison.options.target_loss.reset();
   EXPECT_THAT(ComparisonTable(comparison), Not(HasSubstr("to loss")));
   EXPECT_THAT(ComparisonJson({comparison}), Not(HasSubstr("target_loss")));
-  EXPECT_EQ(ComparisonPlot(comparison).series.size(), 3u);
 }
 
 TEST(Comparison, ATargetThatIsNotReachedIsSaid) {
@@ -198,20 +196,6 @@ TEST(Comparison, SeveralBandwidthsAreAList) {
                     HasSubstr("at most 5: the number of iterations to it "
                               "times ms.")));
   EXPECT_THAT(ComparisonTable(Compared()), Not(HasSubstr("times ms")));
-}
-
-TEST(Comparison, ThePlotHasSmoothedLossAgainstTime) {
-  const Plot plot = ComparisonPlot(Compared());
-  EXPECT_EQ(plot.title, "j at 100 Mbit/s");
-  ASSERT_EQ(plot.series.size(), 4u);
-  EXPECT_EQ(plot.series[1].label, "fast");
-  ASSERT_EQ(plot.series[1].points.size(), 8u);
-  // The mean of the losses 10, 9 and 8.
-  EXPECT_DOUBLE_EQ(plot.series[1].points[0].y, 9);
-  EXPECT_NEAR(plot.series[1].points[0].x, 0.15, 1e-12);
-  EXPECT_THAT(plot.series[2].points, IsEmpty());
-  EXPECT_EQ(plot.series[3].label, "target 5");
-  EXPECT_NEAR(plot.series[3].points[1].x, 2, 1e-12);
 }
 
 TEST(Comparison, EvaluationsAreShownIfThereAreAny) {
