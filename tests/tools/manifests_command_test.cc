@@ -154,6 +154,15 @@ TEST_F(ManifestsCommand, SaysWhatDoesNotFit) {
   EXPECT_EQ(Manifests({"--name=a", "--component=" + Path("nowhere")}),
             kExitUsage);
   EXPECT_THAT(output(), HasSubstr("nowhere has no kustomization.yaml"));
+  EXPECT_EQ(Manifests({"--name=a", "--data-claim=images",
+                       "--set=data.name=cifar10", "--set=data.directory=/data",
+                       "--set=model.initial_weights=net/weights.safetensors"}),
+            kExitConfig);
+  EXPECT_THAT(output(),
+              HasSubstr("model.initial_weights is \"net/weights.safetensors\"; "
+                        "pods read files below data.directory only: put it "
+                        "there, and say where, as in --set "
+                        "model.initial_weights=/data/weights.safetensors"));
   EXPECT_EQ(Manifests({"--name=a", "--data-claim=Images"}), kExitUsage);
   EXPECT_THAT(output(), HasSubstr("--data-claim is \"Images\"; must be the "
                                   "name of a PersistentVolumeClaim"));

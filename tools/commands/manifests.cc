@@ -450,6 +450,15 @@ absl::Status Run(Flags flags) {
         "\"; where pods read data, give both: an absolute folder, and the "
         "PersistentVolumeClaim that is mounted there"));
   }
+  const std::string& weights = config.model().initial_weights();
+  if (!weights.empty() && (data.empty() || weights.rfind(data + "/", 0) != 0)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "model.initial_weights is \"", weights,
+        "\"; pods read files below data.directory only: put it there, and say "
+        "where, as in --set model.initial_weights=",
+        data.empty() ? "/data" : data, "/",
+        fs::path(weights).filename().string()));
+  }
   PS_ASSIGN_OR_RETURN(const std::string kustomization, Kustomization(flags));
   SetServerMemory(config, &flags);
   std::error_code failed;
@@ -499,10 +508,9 @@ int RunManifestsCommand(int argc, char** argv) {
                          &flags.servers);
   command_line.AddOption(
       "base", "PATH", "The folder or address of what it changes.", &flags.base);
-  command_line.AddOption(
-      "component", "PATH",
-      "Also a component, as in deploy/k8s/components/gpu. Repeatable.",
-      &flags.components);
+  command_line.AddOption("component", "PATH",
+                         "Also a component, as in deploy/k8s/components/gpu.",
+                         &flags.components);
   command_line.AddSwitch(
       "cert-manager",
       "Let cert-manager make certificates; otherwise they are "
