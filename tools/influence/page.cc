@@ -19,6 +19,7 @@ namespace ps {
 namespace {
 
 constexpr char kStyle[] = R"css(
+h2 { margin: 34px 0 10px; }
 h3 { font-size: 15px; margin: 18px 0 8px; }
 .examples { display: grid; gap: 12px; margin: 0; padding: 0; list-style: none;
   grid-template-columns: repeat(auto-fill, minmax(132px, 1fr)); }

@@ -16,8 +16,8 @@ constexpr int kMostPoints = 140;
 // {label, metric: "test accuracy", is_fraction, iterations, evaluations}. The
 // latter two have columns {y}: "iteration", "seconds" and "bytes", and one for
 // each value that the run has. Where rows were grouped, y are medians, and
-// further lists `low` and `high` have the quartiles. What a group lacks is null.
-// Columns without a finite number are left out.
+// further lists `low` and `high` have the quartiles. What a group lacks is
+// null. Columns without a finite number are left out.
 Json RunPlotData(const RunRecords& run, const std::string& label);
 
 }  // namespace ps
