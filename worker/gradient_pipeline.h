@@ -20,11 +20,11 @@
 #include "worker/compression_choice.h"
 #include "worker/exchange_account.h"
 #include "worker/exchange_stats.h"
-#include "worker/position_exchange.h"
 #include "worker/residuals.h"
 #include "worker/task_thread.h"
 #include "worker/trace_recorder.h"
 #include "worker/worker_context.h"
+#include "worker/worker_positions.h"
 
 namespace ps {
 
@@ -150,7 +150,7 @@ class GradientPipeline {
   const WorkerContext context_;
   CompressionChoice choice_;
   AnswerWriter writer_;
-  PositionExchange positions_;
+  WorkerPositions positions_;
   std::vector<std::unique_ptr<Compressor>> compressors_;  // [bucket]
   std::unique_ptr<Residuals> residuals_;
   std::vector<float> staging_;  // Host copy of a slice's weights.

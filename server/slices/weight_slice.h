@@ -19,10 +19,10 @@
 #include "compressors/payload/payload_buffer.h"
 #include "server/norms/squares_exchange.h"
 #include "server/slices/admission.h"
-#include "server/slices/position_exchange.h"
 #include "server/slices/replay.h"
 #include "server/slices/serial_executor.h"
 #include "server/slices/slice_options.h"
+#include "server/slices/slice_positions.h"
 #include "server/slices/slice_state.h"
 #include "server/slices/update_log.h"
 #include "server/slices/worker_push.h"
@@ -204,7 +204,7 @@ class WeightSlice {
   std::vector<Worker> workers_;  // [num_workers]
   std::vector<Waiting> late_;
   std::vector<Waiting> pulls_;
-  PositionExchange positions_;
+  SlicePositions positions_;
 
   // Written by events only; the lock is for those who look on.
   mutable Mutex mu_;

@@ -1,6 +1,7 @@
 // Runs whole jobs, of the real code, on simulated machines that fail.
 #include <poll.h>
 #include <sched.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -96,8 +97,13 @@ RunResult RunApart(const Job& job, RunOptions options,
   PCHECK(child >= 0);
   if (child == 0) {
     close(ends[0]);
-    // A simulation that makes no more progress is a finding as well.
-    alarm(options.trace ? 600 : 60);
+    // A simulation that makes no more progress is a finding as well: by its
+    // processor time, since others may use the machine; or, if it waits, by
+    // the clock.
+    itimerval limit = {};
+    limit.it_value.tv_sec = options.trace ? 600 : 60;
+    PCHECK(setitimer(ITIMER_PROF, &limit, nullptr) == 0);
+    alarm(1800);
     TraceSink sink;
     if (options.trace) google::AddLogSink(&sink);
     const std::string text = Encode(RunJob(job, options, expected_bits));

@@ -1,8 +1,8 @@
 // What a worker asks servers for where workers share positions: a follower
 // learns which elements the leader of a push has selected, and sends its values
 // there.
-#ifndef WORKER_POSITION_EXCHANGE_H_
-#define WORKER_POSITION_EXCHANGE_H_
+#ifndef WORKER_WORKER_POSITIONS_H_
+#define WORKER_WORKER_POSITIONS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -18,13 +18,13 @@ namespace ps {
 
 // Not thread-safe. If the job's workers share no positions, this worker leads
 // each of its pushes.
-class PositionExchange {
+class WorkerPositions {
  public:
   // `handler` gets what servers answer, and passes it to Take. The pointers are
   // not owned and must outlive the exchange.
-  PositionExchange(const JobConfig& config, int worker_rank, int num_buckets,
-                   const ShardMap* shard_map, ParameterClient* client,
-                   PositionsHandler handler);
+  WorkerPositions(const JobConfig& config, int worker_rank, int num_buckets,
+                  const ShardMap* shard_map, ParameterClient* client,
+                  PositionsHandler handler);
 
   // For CompressorOptions::shared_positions of this bucket.
   const SharedPositions* For(int bucket) const;
@@ -64,4 +64,4 @@ class PositionExchange {
 
 }  // namespace ps
 
-#endif  // WORKER_POSITION_EXCHANGE_H_
+#endif  // WORKER_WORKER_POSITIONS_H_

@@ -1,4 +1,4 @@
-#include "server/slices/position_exchange.h"
+#include "server/slices/slice_positions.h"
 
 #include <iterator>
 #include <memory>
@@ -51,9 +51,8 @@ absl::Status PutInto(const PayloadBuffer& positions, int64_t num_elements,
 
 }  // namespace
 
-PositionExchange::PositionExchange(
-    const SliceOptions& options,
-    std::function<void(WorkerPush, PushDone)> retry)
+SlicePositions::SlicePositions(const SliceOptions& options,
+                               std::function<void(WorkerPush, PushDone)> retry)
     : options_(options),
       retry_(std::move(retry)),
       num_workers_(options.config->cluster().num_workers()),
@@ -64,21 +63,21 @@ PositionExchange::PositionExchange(
           absl::Seconds(options.config->consistency().step_timeout_seconds())),
       told_(num_workers_, -1) {}
 
-bool PositionExchange::HasTurn(int rank, int64_t iteration) const {
+bool SlicePositions::HasTurn(int rank, int64_t iteration) const {
   return shared_ && rank == LeaderOf(iteration, num_workers_);
 }
 
-bool PositionExchange::IsAppointed(int rank, int64_t iteration) const {
+bool SlicePositions::IsAppointed(int rank, int64_t iteration) const {
   return iteration == appointed_for_ && appointed_.count(rank) > 0;
 }
 
-std::optional<PayloadBuffer> PositionExchange::Find(int64_t iteration) const {
+std::optional<PayloadBuffer> SlicePositions::Find(int64_t iteration) const {
   const auto found = positions_.find(iteration);
   if (found == positions_.end()) return std::nullopt;
   return found->second;
 }
 
-absl::StatusOr<std::optional<PayloadBuffer>> PositionExchange::SelectedAmong(
+absl::StatusOr<std::optional<PayloadBuffer>> SlicePositions::SelectedAmong(
     const std::vector<WorkerPush>& pushes) const {
   for (const WorkerPush& push : pushes) {
     if (!HasTurn(push.rank, push.iteration)) continue;
@@ -89,7 +88,7 @@ absl::StatusOr<std::optional<PayloadBuffer>> PositionExchange::SelectedAmong(
   return std::optional<PayloadBuffer>();
 }
 
-absl::StatusOr<std::optional<PayloadBuffer>> PositionExchange::SelectedBy(
+absl::StatusOr<std::optional<PayloadBuffer>> SlicePositions::SelectedBy(
     const WorkerPush& push) const {
   if (!HasTurn(push.rank, push.iteration) &&
       !IsAppointed(push.rank, push.iteration)) {
@@ -100,7 +99,7 @@ absl::StatusOr<std::optional<PayloadBuffer>> PositionExchange::SelectedBy(
   return std::optional<PayloadBuffer>(std::move(positions));
 }
 
-absl::StatusOr<std::optional<PayloadBuffer>> PositionExchange::For(
+absl::StatusOr<std::optional<PayloadBuffer>> SlicePositions::For(
     int rank, int64_t iteration, const WorkerPast* past) const {
   if (!shared_ || HasTurn(rank, iteration)) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -111,8 +110,8 @@ absl::StatusOr<std::optional<PayloadBuffer>> PositionExchange::For(
   return update == nullptr ? Find(iteration) : SelectedAmong(update->pushes);
 }
 
-bool PositionExchange::Ask(int rank, int64_t iteration, const SliceState& state,
-                           const WorkerPast* past, PositionsDone done) {
+bool SlicePositions::Ask(int rank, int64_t iteration, const SliceState& state,
+                         const WorkerPast* past, PositionsDone done) {
   const int64_t version = state.progress().version;
   const auto positions = For(rank, iteration, past);
   if (!positions.ok()) {
@@ -141,7 +140,7 @@ bool PositionExchange::Ask(int rank, int64_t iteration, const SliceState& state,
   return false;
 }
 
-absl::Time PositionExchange::Appoint(
+absl::Time SlicePositions::Appoint(
     absl::Time now, absl::FunctionRef<std::set<int>()> awaited_ranks,
     const SliceState& state) {
   if (!may_appoint_) return absl::InfiniteFuture();
@@ -182,16 +181,16 @@ absl::Time PositionExchange::Appoint(
   return turn_.end;
 }
 
-bool PositionExchange::Forgot(const WorkerPush& push,
-                              const SliceState& state) const {
+bool SlicePositions::Forgot(const WorkerPush& push,
+                            const SliceState& state) const {
   return may_appoint_ && push.iteration >= state.progress().version &&
          push.iteration < options_.total_updates &&
          told_[push.rank] != push.iteration;
 }
 
-absl::StatusOr<bool> PositionExchange::Complete(const SliceState& state,
-                                                const WorkerPast* past,
-                                                WorkerPush* push) const {
+absl::StatusOr<bool> SlicePositions::Complete(const SliceState& state,
+                                              const WorkerPast* past,
+                                              WorkerPush* push) const {
   const int64_t version = state.progress().version;
   PS_ASSIGN_OR_RETURN(const std::optional<PayloadBuffer> positions,
                       For(push->rank, push->iteration, past));
@@ -205,16 +204,16 @@ absl::StatusOr<bool> PositionExchange::Complete(const SliceState& state,
   return true;
 }
 
-void PositionExchange::Hold(WorkerPush push, PushDone done) {
+void SlicePositions::Hold(WorkerPush push, PushDone done) {
   HeldValues& held = values_[push.rank];
   held.push = std::move(push);
   held.done.swap(done);
   if (done != nullptr) done(absl::CancelledError(kRepeatedPush));
 }
 
-absl::Status PositionExchange::CheckCoded(const SliceState& state,
-                                          const WorkerPast* past,
-                                          WorkerPush* push) const {
+absl::Status SlicePositions::CheckCoded(const SliceState& state,
+                                        const WorkerPast* past,
+                                        WorkerPush* push) const {
   if (state.coder() == nullptr) {
     return absl::InvalidArgumentError(
         "values that only a compressor can read; this job's has no part at "
@@ -248,13 +247,13 @@ absl::Status PositionExchange::CheckCoded(const SliceState& state,
   return absl::OkStatus();
 }
 
-void PositionExchange::Keep(int64_t iteration, PayloadBuffer positions,
-                            const SliceState& state) {
+void SlicePositions::Keep(int64_t iteration, PayloadBuffer positions,
+                          const SliceState& state) {
   positions_.emplace(iteration, std::move(positions));
   Serve(iteration, state);
 }
 
-absl::Status PositionExchange::KeepLastOf(const SliceHistory& history) {
+absl::Status SlicePositions::KeepLastOf(const SliceHistory& history) {
   if (!shared_ || history.updates.empty()) return absl::OkStatus();
   const auto& [version, update] = *history.updates.rbegin();
   PS_ASSIGN_OR_RETURN(std::optional<PayloadBuffer> positions,
@@ -263,7 +262,7 @@ absl::Status PositionExchange::KeepLastOf(const SliceHistory& history) {
   return absl::OkStatus();
 }
 
-void PositionExchange::Serve(int64_t iteration, const SliceState& state) {
+void SlicePositions::Serve(int64_t iteration, const SliceState& state) {
   const std::optional<PayloadBuffer> positions = Find(iteration);
   std::map<int, PositionsDone> asked;
   for (auto question = questions_.begin(); question != questions_.end();) {
@@ -282,21 +281,21 @@ void PositionExchange::Serve(int64_t iteration, const SliceState& state) {
   }
 }
 
-void PositionExchange::ForgetBefore(int64_t iteration) {
+void SlicePositions::ForgetBefore(int64_t iteration) {
   positions_.erase(positions_.begin(), positions_.lower_bound(iteration));
 }
 
-void PositionExchange::AnswerQuestion(
+void SlicePositions::AnswerQuestion(
     int rank, const absl::StatusOr<PayloadBuffer>& answer) {
   if (auto question = questions_.extract(rank)) question.mapped().done(answer);
 }
 
-void PositionExchange::AnswerAllOf(int rank, const absl::Status& failure) {
+void SlicePositions::AnswerAllOf(int rank, const absl::Status& failure) {
   AnswerQuestion(rank, failure);
   if (auto held = values_.extract(rank)) held.mapped().done(failure);
 }
 
-void PositionExchange::Fail(const absl::Status& failure) {
+void SlicePositions::Fail(const absl::Status& failure) {
   for (int rank = 0; rank < num_workers_; ++rank) AnswerAllOf(rank, failure);
 }
 

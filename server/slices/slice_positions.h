@@ -1,8 +1,8 @@
 // Where the workers of a job share positions (compressors/compressor.h): the
 // leader of an iteration selects positions in a slice, and followers ask for
 // them and push values alone.
-#ifndef SERVER_SLICES_POSITION_EXCHANGE_H_
-#define SERVER_SLICES_POSITION_EXCHANGE_H_
+#ifndef SERVER_SLICES_SLICE_POSITIONS_H_
+#define SERVER_SLICES_SLICE_POSITIONS_H_
 
 #include <cstdint>
 #include <functional>
@@ -35,11 +35,11 @@ using PositionsDone = std::function<void(const absl::StatusOr<PayloadBuffer>&)>;
 // that wait for a leader. Part of WeightSlice, whose executor it runs in: not
 // thread-safe. `state` is the slice's, and `past` that of the worker in
 // question, null unless it was started again and has not caught up.
-class PositionExchange {
+class SlicePositions {
  public:
   // `retry` gets a push that Hold was given, once it can be completed.
-  PositionExchange(const SliceOptions& options,
-                   std::function<void(WorkerPush, PushDone)> retry);
+  SlicePositions(const SliceOptions& options,
+                 std::function<void(WorkerPush, PushDone)> retry);
 
   // A worker asks for positions (WeightSlice::GetPositions). Returns true if
   // the call waits and Appoint should be called; it may be this worker's turn.
@@ -135,4 +135,4 @@ class PositionExchange {
 
 }  // namespace ps
 
-#endif  // SERVER_SLICES_POSITION_EXCHANGE_H_
+#endif  // SERVER_SLICES_SLICE_POSITIONS_H_

@@ -1,4 +1,4 @@
-#include "worker/position_exchange.h"
+#include "worker/worker_positions.h"
 
 #include <utility>
 
@@ -7,10 +7,10 @@
 
 namespace ps {
 
-PositionExchange::PositionExchange(const JobConfig& config, int worker_rank,
-                                   int num_buckets, const ShardMap* shard_map,
-                                   ParameterClient* client,
-                                   PositionsHandler handler)
+WorkerPositions::WorkerPositions(const JobConfig& config, int worker_rank,
+                                 int num_buckets, const ShardMap* shard_map,
+                                 ParameterClient* client,
+                                 PositionsHandler handler)
     : num_workers_(config.cluster().num_workers()),
       worker_rank_(worker_rank),
       asks_when_ready_(MayLeaveOut(config)),
@@ -23,11 +23,11 @@ PositionExchange::PositionExchange(const JobConfig& config, int worker_rank,
   arriving_.resize(num_buckets);
 }
 
-const SharedPositions* PositionExchange::For(int bucket) const {
+const SharedPositions* WorkerPositions::For(int bucket) const {
   return positions_.empty() ? nullptr : &positions_[bucket];
 }
 
-void PositionExchange::Begin(int64_t push) {
+void WorkerPositions::Begin(int64_t push) {
   push_ = push;
   follows_ =
       !positions_.empty() && LeaderOf(push, num_workers_) != worker_rank_;
@@ -45,15 +45,15 @@ void PositionExchange::Begin(int64_t push) {
   }
 }
 
-void PositionExchange::Ask(int bucket) {
+void WorkerPositions::Ask(int bucket) {
   client_->AskForPositions(push_, bucket, handler_);
 }
 
-void PositionExchange::Ready(int bucket) {
+void WorkerPositions::Ready(int bucket) {
   if (follows_ && asks_when_ready_) Ask(bucket);
 }
 
-void PositionExchange::Take(const PositionsAnswer& answer) {
+void WorkerPositions::Take(const PositionsAnswer& answer) {
   const int bucket = answer.slice->bucket;
   SharedPositions& positions = positions_[bucket];
   of_slices_[bucket][answer.slice->index] = answer.positions;
@@ -67,7 +67,7 @@ void PositionExchange::Take(const PositionsAnswer& answer) {
   }
 }
 
-std::vector<PayloadBuffer> PositionExchange::ToPush(
+std::vector<PayloadBuffer> WorkerPositions::ToPush(
     int bucket, const EncodedGradient& encoded) const {
   // A gradient that is not finite sends nothing, and at no positions.
   if (!follows_ || encoded.stats.non_finite) return encoded.parts;
