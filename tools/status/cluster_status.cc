@@ -15,7 +15,7 @@
 #include "tools/human_format.h"
 #include "transport/cluster_watch.h"
 #include "transport/job_channels.h"
-#include "worker/trainer.h"
+#include "worker/join_cluster.h"
 
 namespace ps {
 namespace {
