@@ -1,7 +1,12 @@
 #include "tools/local_cluster.h"
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cerrno>
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <map>
@@ -22,6 +27,7 @@
 #include "common/machine_limits.h"
 #include "common/stage_workers.h"
 #include "common/status_macros.h"
+#include "common/unique_fd.h"
 #include "security/job_certificates.h"
 #include "tools/failed_processes.h"
 #include "tools/metrics_follower.h"
@@ -87,6 +93,8 @@ class LocalCluster {
   absl::Status ChooseAddresses();
   absl::Status StartServers();
   absl::Status StartWorker(int rank);
+  // worker_command with the variables of this rank.
+  std::vector<std::string> CommandOf(int rank) const;
   // Those that were killed and can go on with the others.
   absl::Status StartKilledAgain();
   bool CanComeBack(const Member& member) const;
@@ -106,10 +114,13 @@ class LocalCluster {
            (MinWorkers(config_) < config_.cluster().num_workers() &&
             num_needed_ended_ == needed);
   }
-  // Servers that find that the job was done before do not end.
+  // Servers that find that the job was done before do not end, and neither do
+  // those that a user's program never calls.
   bool WorkersAreDone() const {
+    const absl::Duration writes =
+        options_.worker_command.empty() ? kLastWrites : kFailureGrace;
     return workers_started_ && num_workers_running_ == 0 && killed_.empty() &&
-           SteadyClock()->Now() > last_worker_ended_ + kLastWrites;
+           SteadyClock()->Now() > last_worker_ended_ + writes;
   }
   // Why the job cannot go on, once a child has failed.
   absl::Status Failure();
@@ -150,6 +161,7 @@ class LocalCluster {
   bool enough_ = false;
   bool stopping_ = false;
   bool saving_ = false;  // The child that failed first had saved a snapshot.
+  int master_port_ = 0;  // For worker_command.
   const int64_t kills_before_ = OutOfMemoryKills();
   const bool keeps_snapshots_;
   const bool keeps_log_;
@@ -168,7 +180,9 @@ absl::Status LocalCluster::Start(Member member, const ClusterHost& host,
   PS_RETURN_IF_ERROR(member.log.Open(log, /*append=*/again));
   members_.push_back(std::move(member));
   std::vector<std::string> all = arguments;
-  if (!options_.metrics_listen.empty()) {
+  const bool is_ours =
+      members_.back().server >= 0 || options_.worker_command.empty();
+  if (is_ours && !options_.metrics_listen.empty()) {
     const int number =
         members_.back().server >= 0
             ? members_.back().server
@@ -176,7 +190,7 @@ absl::Status LocalCluster::Start(Member member, const ClusterHost& host,
     all.push_back("--metrics-listen=" +
                   AddressOfNumber(options_.metrics_listen, number));
   }
-  if (keeps_snapshots_ && config_.checkpoint().directory().empty()) {
+  if (is_ours && keeps_snapshots_ && config_.checkpoint().directory().empty()) {
     all.push_back("--set=checkpoint.directory=" +
                   options_.checkpoint_directory);
   }
@@ -262,7 +276,9 @@ absl::Status LocalCluster::ChooseAddresses() {
 }
 
 absl::Status LocalCluster::StartServers() {
-  if (config_.machine().worker_threads() == 0) {
+  // A user's program computes by itself.
+  if (config_.machine().worker_threads() == 0 &&
+      options_.worker_command.empty()) {
     // Written down, because a run that is resumed elsewhere would give other
     // bits with another number.
     config_.mutable_machine()->set_worker_threads(
@@ -300,10 +316,29 @@ bool LocalCluster::StartedListen() {
   return true;
 }
 
+// A port of this machine that nobody uses now.
+absl::StatusOr<int> FreePort() {
+  const UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  if (fd.get() < 0 ||
+      bind(fd.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+      getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &size) !=
+          0) {
+    return absl::ErrnoToStatus(errno, "cannot find a free port");
+  }
+  return ntohs(address.sin_port);
+}
+
 absl::Status LocalCluster::StartWorkers() {
   PS_RETURN_IF_ERROR(WriteJob());
   for (int i = 0; i < config_.cluster().num_servers(); ++i) {
     std::filesystem::remove(AddressFile(i));
+  }
+  if (!options_.worker_command.empty()) {
+    PS_ASSIGN_OR_RETURN(master_port_, FreePort());
   }
   workers_started_ = true;
   for (int rank = 0; rank < config_.cluster().num_workers(); ++rank) {
@@ -312,11 +347,40 @@ absl::Status LocalCluster::StartWorkers() {
   return PollUntil(absl::InfiniteFuture(), &LocalCluster::AllEnded);
 }
 
+std::vector<std::string> LocalCluster::CommandOf(int rank) const {
+  const int num_workers = config_.cluster().num_workers();
+  std::vector<std::string> command = {
+      "/usr/bin/env",
+      absl::StrCat("GRADSIEVE_JOB=", job_path_),
+      absl::StrCat("GRADSIEVE_BRIDGE=", options_.bridge_program),
+      absl::StrCat("RANK=", rank),
+      absl::StrCat("LOCAL_RANK=", rank),
+      absl::StrCat("WORLD_SIZE=", num_workers),
+      "MASTER_ADDR=127.0.0.1",
+      absl::StrCat("MASTER_PORT=", master_port_)};
+  // Those that the user has set count.
+  if (std::getenv("OMP_NUM_THREADS") == nullptr) {
+    command.push_back(
+        absl::StrCat("OMP_NUM_THREADS=", CoresOfEach(num_workers)));
+  }
+  // So that what it prints is shown at once.
+  if (std::getenv("PYTHONUNBUFFERED") == nullptr) {
+    command.push_back("PYTHONUNBUFFERED=1");
+  }
+  command.insert(command.end(), options_.worker_command.begin(),
+                 options_.worker_command.end());
+  return command;
+}
+
 absl::Status LocalCluster::StartWorker(int rank) {
   Member member;
   member.name = absl::StrCat("worker-", rank);
   member.rank = rank;
   ++num_workers_running_;
+  if (!options_.worker_command.empty()) {
+    return Start(std::move(member), HostOf(options_.worker_hosts, rank),
+                 CommandOf(rank));
+  }
   std::vector<std::string> arguments = {
       options_.worker_program, "--config=" + job_path_,
       absl::StrCat("--rank=", rank), "--run-dir=" + options_.run_directory,

@@ -31,6 +31,11 @@ struct LocalClusterOptions {
   bool resume = false;
   std::string server_program;
   std::string worker_program;
+  // In place of worker_program, if the job's model is external: the user's
+  // program and its arguments, the same for each worker. PATH is searched.
+  // docs/pytorch.md has the variables that it gets.
+  std::vector<std::string> worker_command;
+  std::string bridge_program;  // For worker_command.
   // One for each server and each worker; empty: all on this machine.
   std::vector<ClusterHost> server_hosts;
   std::vector<ClusterHost> worker_hosts;
