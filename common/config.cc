@@ -22,6 +22,7 @@
 #include "common/consistency.h"
 #include "common/counted.h"
 #include "common/device_name.h"
+#include "common/external_model.h"
 #include "common/host_and_port.h"
 #include "common/job_fields.h"
 #include "common/nearest_word.h"
@@ -409,6 +410,7 @@ void CheckRanges(const JobConfig& config, ConfigProblems* problems) {
 ConfigProblems FindProblems(const JobConfig& config) {
   ConfigProblems problems;
   CheckRanges(config, &problems);
+  CheckExternalModel(config, &problems);
   for (const ConfigCheck check : ConfigChecks()) check(config, &problems);
   return problems;
 }

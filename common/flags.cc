@@ -187,6 +187,12 @@ void CommandLine::AddMoreArguments(const std::string& name,
   more_ = target;
 }
 
+void CommandLine::AddCommand(const std::string& name, const std::string& help,
+                             std::vector<std::string>* target) {
+  command_help_ = {absl::StrCat("[-- ", name, "...]"), help};
+  command_ = target;
+}
+
 absl::StatusOr<ParseResult> CommandLine::Parse(int argc,
                                                const char* const* argv) {
   const std::vector<std::string> arguments(argv + std::min(argc, 1),
@@ -203,6 +209,11 @@ absl::StatusOr<ParseResult> CommandLine::Parse(int argc,
   bool only_arguments = false;
   for (size_t next = 0; next < arguments.size(); ++next) {
     const std::string& argument = arguments[next];
+    if (!only_arguments && argument == "--" && command_ != nullptr) {
+      command_->assign(arguments.begin() + static_cast<int64_t>(next) + 1,
+                       arguments.end());
+      break;
+    }
     if (!only_arguments && argument == "--") {
       only_arguments = true;
     } else if (!only_arguments && argument.size() > 1 && argument[0] == '-') {
@@ -339,9 +350,12 @@ std::string CommandLine::Describe() const {
     text += DescribedWord(text_.program, "argument", argument.help.term, "",
                           argument.help.meaning);
   }
-  if (more_ != nullptr) {
-    text += DescribedWord(text_.program, "argument", more_help_.term, "",
-                          more_help_.meaning);
+  for (const auto& [target, entry] :
+       {std::make_pair(more_, more_help_),
+        std::make_pair(command_, command_help_)}) {
+    if (target == nullptr) continue;
+    text +=
+        DescribedWord(text_.program, "argument", entry.term, "", entry.meaning);
   }
   return text;
 }
@@ -354,6 +368,7 @@ std::string CommandLine::Help() const {
     arguments.push_back(argument.help);
   }
   if (more_ != nullptr) arguments.push_back(more_help_);
+  if (command_ != nullptr) arguments.push_back(command_help_);
   for (const HelpEntry& argument : arguments) {
     absl::StrAppend(&usage, " ", argument.term);
   }

@@ -60,8 +60,8 @@ std::string DescribedWord(const std::string& program, const std::string& kind,
                           const std::string& meaning);
 
 // Accepts "--name=value" and "--name value", switches as "--name", and options
-// and arguments in any order. Everything after "--" is an argument. Not
-// thread-safe. Every target must outlive Parse().
+// and arguments in any order. Everything after "--" is an argument, or belongs
+// to a command. Not thread-safe. Every target must outlive Parse().
 class CommandLine {
  public:
   explicit CommandLine(CommandText text);
@@ -109,6 +109,11 @@ class CommandLine {
   // Takes all further positional arguments; there may be none.
   void AddMoreArguments(const std::string& name, const std::string& help,
                         std::vector<std::string>* target);
+
+  // Takes everything after "--", a program and its arguments, which are then
+  // arguments of nothing else. There may be none.
+  void AddCommand(const std::string& name, const std::string& help,
+                  std::vector<std::string>* target);
 
   // An option that is unknown may be meant as the field of a job that
   // `find_field` returns for its name, to be given by --set; empty: none is.
@@ -166,6 +171,8 @@ class CommandLine {
   std::vector<Argument> arguments_;
   HelpEntry more_help_;
   std::vector<std::string>* more_ = nullptr;
+  HelpEntry command_help_;
+  std::vector<std::string>* command_ = nullptr;
   size_t arguments_given_ = 0;
   std::string (*find_field_)(absl::string_view name) = nullptr;
 };

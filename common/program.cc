@@ -156,10 +156,12 @@ void GiveBackMemory() {
 #endif
 }
 
-std::string ProcessName() {
+std::string ProcessName() { return ProcessName(getpid()); }
+
+std::string ProcessName(int pid) {
   char host[256] = {};
   if (gethostname(host, sizeof(host) - 1) != 0) host[0] = '?';
-  return absl::StrCat(host, ":", getpid());
+  return absl::StrCat(host, ":", pid);
 }
 
 int ExitCodeFor(const absl::Status& status) {

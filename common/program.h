@@ -46,8 +46,10 @@ int NumberFromEnvironment(const char* name, int otherwise);
 // Gives the memory that was freed so far back to the system.
 void GiveBackMemory();
 
-// "host:pid" of this process, for messages of other processes.
+// "host:pid" of this process, or of another one on this machine, for messages
+// of other processes.
 std::string ProcessName();
+std::string ProcessName(int pid);
 
 // The exit code for a program that ended with `status`.
 int ExitCodeFor(const absl::Status& status);

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/config_check.h"
+#include "common/external_model.h"
 #include "common/nearest_word.h"
 #include "common/status_macros.h"
 #include "proto/config.pb.h"
@@ -12,6 +13,7 @@ namespace ps {
 namespace {
 
 void CheckModelName(const JobConfig& config, ConfigProblems* problems) {
+  if (HasExternalModel(config)) return;
   const std::vector<std::string> names = ModelRegistry().Names();
   const std::string& name = config.model().name();
   if (std::find(names.begin(), names.end(), name) == names.end()) {
@@ -56,6 +58,7 @@ Registry<ModelFactory>& ModelRegistry() {
 }
 
 absl::StatusOr<std::unique_ptr<Model>> NewModel(const ModelOptions& options) {
+  PS_RETURN_IF_ERROR(CheckModelIsHere(options.config));
   PS_RETURN_IF_ERROR(CheckExamples(options.example));
   PS_ASSIGN_OR_RETURN(const ModelFactory factory,
                       ModelRegistry().Find(options.config.name()));

@@ -19,18 +19,11 @@
 #include "proto/layers_config.pb.h"
 #include "proto/model_config.pb.h"
 #include "tensor/backend.h"
+#include "tensor/parameter_info.h"
 #include "tensor/recording.h"
 #include "tensor/tensor.h"
 
 namespace ps {
-
-// One tensor of weights. All tensors lie one after the other in a flat vector,
-// in the order of the forward pass.
-struct ParameterInfo {
-  std::string name;    // As in PyTorch's model of the same architecture.
-  Shape shape;         // PyTorch's layout.
-  int64_t offset = 0;  // In the flat vector, in elements.
-};
 
 // Reports that the gradient of flat elements [begin, end) is final. Called
 // during the backward pass, from its thread, last layer first, with the result

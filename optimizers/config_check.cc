@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "common/consistency.h"
+#include "common/external_model.h"
 #include "common/nearest_word.h"
 #include "optimizers/optimizer.h"
 #include "optimizers/optimizer_defaults.h"
@@ -224,15 +225,18 @@ void CheckWorkerOptimizer(const JobConfig& job, ConfigProblems* problems) {
   if (!job.has_worker_optimizer()) return;
   const OptimizerConfig& config = job.worker_optimizer();
   const std::string path = "worker_optimizer.";
-  const auto rule = MakeRule(config, path, problems);
-  if (rule == nullptr) return;
-  CheckFieldsOfRule(config, path, problems);
-  CheckLayerRates(config, path, problems);
-  problems->CheckThat(
-      !rule->layer_wise(), path + "name", Quoted(config.name()),
-      "must be a rule that needs no norms of whole tensors, which are "
-      "those of all workers' gradients: use it as optimizer.name, "
-      "without worker_optimizer");
+  // The rule of an external one is in the user's program.
+  if (config.name() != kExternal) {
+    const auto rule = MakeRule(config, path, problems);
+    if (rule == nullptr) return;
+    CheckFieldsOfRule(config, path, problems);
+    CheckLayerRates(config, path, problems);
+    problems->CheckThat(
+        !rule->layer_wise(), path + "name", Quoted(config.name()),
+        "must be a rule that needs no norms of whole tensors, which are "
+        "those of all workers' gradients: use it as optimizer.name, "
+        "without worker_optimizer");
+  }
   problems->CheckThat(
       config.sparse_update() == OptimizerConfig::DENSE, path + "sparse_update",
       "LAZY", "must be DENSE: a worker's own gradient has all elements");

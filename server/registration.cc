@@ -12,6 +12,7 @@
 #include "common/config.h"
 #include "common/consistency.h"
 #include "common/data_description.h"
+#include "common/external_model.h"
 #include "common/machine_limits.h"
 #include "common/status_macros.h"
 #include "common/version.h"
@@ -88,11 +89,15 @@ absl::Status ServerCalls::CheckData(const RegisterRequest& request,
     other_rank = other->first;
     difference = DescribeDataDifference(request.data(), *other->second);
   }
+  // Without data, their descriptions name the tensors.
+  const bool external = HasExternalModel(*config_);
   return absl::FailedPreconditionError(absl::StrCat(
-      "worker ", rank, " (", request.name(), ") has other data than worker ",
-      other_rank, " (here: worker ", rank, ", there: worker ", other_rank,
+      "worker ", rank, " (", request.name(), ") has ",
+      external ? "another model" : "other data", " than worker ", other_rank,
+      " (here: worker ", rank, ", there: worker ", other_rank,
       "): ", difference,
-      "; the same files must be in data.directory of all workers"));
+      external ? "; the program must make the same model in all workers"
+               : "; the same files must be in data.directory of all workers"));
 }
 
 absl::Status ServerCalls::HandleRegister(const RegisterRequest& request,

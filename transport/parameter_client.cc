@@ -95,7 +95,7 @@ SessionsClient::SessionsClient(const ParameterClientOptions& options,
       shard_map_(shard_map),
       worker_(WorkerOf(options)),
       stage_client_(StageOptions()),
-      sessions_(options.clock, options.patience) {
+      sessions_(options.clock, options.patience, options.interruption) {
   for (int b = 0; b < shard_map->num_buckets(); ++b) {
     versions_.emplace_back(shard_map->slices(b).size(), 0);
   }

@@ -19,6 +19,7 @@
 #include "compressors/payload/payload_format.h"
 #include "compressors/payload/position_remarks.h"
 #include "security/credentials.h"
+#include "transport/interruption.h"
 #include "transport/server_timings.h"
 #include "transport/shard_map.h"
 
@@ -61,6 +62,9 @@ struct ParameterClientOptions {
   absl::Duration patience = absl::Seconds(10);
   // An earlier process of this worker was done with the job.
   bool was_done = false;
+  // Ends all waits of the client, that of Connect included; Finish with a
+  // failure still tells the servers. Not owned; null: nothing does.
+  Interruption* interruption = nullptr;
   // For tests and simulations. The clock is not owned.
   const Clock* clock = SteadyClock();
   // Makes the channel of each server, in order of index; null: gRPC's.

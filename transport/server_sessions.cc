@@ -24,10 +24,19 @@ bool AsksWhoIsAwaited(const Call& call) {
 
 }  // namespace
 
-ServerSessions::ServerSessions(const Clock* clock, absl::Duration patience)
-    : clock_(clock), patience_(patience) {}
+ServerSessions::ServerSessions(const Clock* clock, absl::Duration patience,
+                               Interruption* interruption)
+    : clock_(clock), patience_(patience), interruption_(interruption) {
+  if (interruption == nullptr) return;
+  interruption->Watch([this] {
+    MutexLock lock(&mu_);
+    changed_ = true;
+    news_.SignalAll();
+  });
+}
 
 ServerSessions::~ServerSessions() {
+  if (interruption_ != nullptr) interruption_->Watch(nullptr);
   {
     MutexLock lock(&mu_);
     closing_ = true;
@@ -150,6 +159,7 @@ std::unique_ptr<Call> ServerSessions::AwaitEnded(absl::Time deadline) {
 }
 
 absl::Status ServerSessions::Check() const {
+  if (interruption_ != nullptr) PS_RETURN_IF_ERROR(interruption_->why());
   absl::Status lost;
   for (const auto& session : sessions_) {
     const absl::Status failure = session->failure();

@@ -19,6 +19,7 @@
 #include "common/thread.h"
 #include "google/protobuf/repeated_field.h"
 #include "proto/parameter_server.pb.h"
+#include "transport/interruption.h"
 #include "transport/server_channel.h"
 #include "transport/server_session.h"
 
@@ -36,8 +37,10 @@ class ServerSessions {
   using Done = std::function<absl::Status(const Call&)>;
 
   // `clock` is not owned. When nothing has arrived for `patience`, the log says
-  // which processes this one waits for.
-  ServerSessions(const Clock* clock, absl::Duration patience);
+  // which processes this one waits for. `interruption` ends waits with its
+  // error; not owned, null: nothing does.
+  ServerSessions(const Clock* clock, absl::Duration patience,
+                 Interruption* interruption = nullptr);
   ~ServerSessions();
 
   // Adds the next server's session; to be called before Register.
@@ -106,10 +109,11 @@ class ServerSessions {
 
   const Clock* const clock_;  // Not owned.
   const absl::Duration patience_;
-  std::function<void()> watch_;  // May be null.
-  int64_t num_under_way_ = 0;    // Calls that have not been handled.
-  int64_t num_asked_ = 0;        // Those of AskWhoIsAwaited among them.
-  int rank_ = -1;                // This worker's.
+  Interruption* const interruption_;  // Not owned; may be null.
+  std::function<void()> watch_;       // May be null.
+  int64_t num_under_way_ = 0;         // Calls that have not been handled.
+  int64_t num_asked_ = 0;             // Those of AskWhoIsAwaited among them.
+  int rank_ = -1;                     // This worker's.
   std::vector<std::string> awaited_;
 
   Mutex mu_;

@@ -7,8 +7,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "models/model.h"
 #include "proto/config.pb.h"
+#include "tensor/parameter_info.h"
 #include "transport/shard_map.h"
 
 namespace ps {
@@ -20,13 +20,6 @@ struct Bucket {
 
   int64_t size() const { return end - begin; }
 };
-
-// The learning rate of each parameter, relative to that of the job: of
-// layer_rates in worker_optimizer, or else in optimizer. 0: it is frozen. Empty
-// if the job names no rates. Errors: kInvalidArgument if a pattern matches no
-// parameter, or if all are frozen.
-absl::StatusOr<std::vector<double>> LayerRates(
-    const JobConfig& config, const std::vector<ParameterInfo>& parameters);
 
 // Elements up to `end`, from the end of the stretch before.
 struct RateStretch {

@@ -13,7 +13,7 @@
 #include "compressors/compressor.h"
 #include "compressors/payload/payload_buffer.h"
 #include "compressors/state_io.h"
-#include "models/model.h"
+#include "tensor/parameter_info.h"
 #include "tensor/tensor.h"
 #include "transport/parameter_client.h"
 #include "worker/answer_writer.h"

@@ -6,6 +6,7 @@
 #include "absl/time/time.h"
 #include "common/config.h"
 #include "common/consistency.h"
+#include "common/counted.h"
 #include "common/host_and_port.h"
 #include "common/machine_limits.h"
 #include "common/status_macros.h"
@@ -36,6 +37,22 @@ void AddTensors(const JoinClusterOptions& options,
 }
 
 }  // namespace
+
+absl::Status CheckRank(const JobConfig& config, int worker_rank) {
+  const ClusterConfig& cluster = config.cluster();
+  if (worker_rank < 0 || worker_rank >= cluster.num_workers()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "worker rank is ", worker_rank, "; this job has ranks 0 to ",
+        cluster.num_workers() - 1, " (cluster.num_workers)"));
+  }
+  if (cluster.servers_size() != cluster.num_servers()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "cluster.servers has ", Counted(cluster.servers_size(), "address"),
+        "; a worker needs one for each server, and cluster.num_servers is ",
+        cluster.num_servers(), " (--set cluster.servers=HOST:PORT,...)"));
+  }
+  return absl::OkStatus();
+}
 
 absl::Status CheckPorts(const ClusterConfig& cluster) {
   for (int i = 0; i < cluster.servers_size(); ++i) {
@@ -70,6 +87,7 @@ absl::StatusOr<ClusterLink> JoinCluster(const JoinClusterOptions& options) {
   // Servers count each push as one iteration.
   client.total_iterations = options.num_pushes;
   client.was_done = options.was_done;
+  client.interruption = options.interruption;
   client.num_averaged_buckets = static_cast<int>(options.averaged.size());
   AddTensors(options, &client);
   client.connections = cluster.connections();

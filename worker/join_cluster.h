@@ -7,9 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "models/model.h"
 #include "proto/config.pb.h"
+#include "tensor/parameter_info.h"
+#include "transport/interruption.h"
 #include "transport/parameter_client.h"
 #include "transport/shard_map.h"
 #include "worker/bucket_plan.h"
@@ -28,6 +30,7 @@ struct JoinClusterOptions {
   std::vector<int64_t> averaged;  // AveragedBuckets.
   int64_t num_pushes = 0;         // In the whole job.
   bool was_done = false;          // As in ParameterClientOptions.
+  Interruption* interruption = nullptr;  // Likewise.
 };
 
 struct ClusterLink {
@@ -35,6 +38,10 @@ struct ClusterLink {
   std::unique_ptr<ShardMap> shard_map;
   std::unique_ptr<ParameterClient> client;  // Refers to the shard map.
 };
+
+// Whether the job has this worker, and an address of each server. Errors:
+// kInvalidArgument.
+absl::Status CheckRank(const JobConfig& config, int worker_rank);
 
 // A server may listen at port 0, which is a free one, but nobody reaches it
 // there. Errors: kInvalidArgument.

@@ -11,6 +11,7 @@
 #include "common/consistency.h"
 #include "common/entropy.h"
 #include "common/exit_codes.h"
+#include "common/external_model.h"
 #include "common/flags.h"
 #include "common/job_fields.h"
 #include "common/program.h"
@@ -102,6 +103,8 @@ absl::Status Run(const Flags& flags) {
   if (flags.check) return Check(flags);
   TrainerOptions options;
   PS_ASSIGN_OR_RETURN(options.config, LoadJob(flags.config, flags.overrides));
+  // Before a folder for its run is made.
+  PS_RETURN_IF_ERROR(CheckModelIsHere(options.config.model()));
   options.worker_rank = flags.rank;
   // The only random number that must differ between runs.
   options.incarnation = Entropy();

@@ -8,7 +8,6 @@
 #include "absl/types/span.h"
 #include "common/status_macros.h"
 #include "compressors/state_io.h"
-#include "worker/saved_worker.h"
 
 namespace ps {
 namespace {

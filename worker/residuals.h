@@ -20,6 +20,9 @@
 
 namespace ps {
 
+// The part of a worker's snapshot (worker/saved_worker.h) that Save writes.
+constexpr char kResidualsPart[] = "residuals";
+
 // Not thread-safe.
 class Residuals {
  public:
@@ -44,9 +47,9 @@ class Residuals {
   // The last payload of this slice came too late: adds it back to the residual.
   absl::Status PutBack(const Slice& slice);
 
-  // For checkpoints: the part "residuals" of a worker's snapshot
-  // (worker/saved_worker.h). Must not be used while a payload may still be put
-  // back. Errors of Load: kDataLoss for residuals of other buckets.
+  // For checkpoints: the part kResidualsPart. Must not be used while a payload
+  // may still be put back. Errors of Load: kDataLoss for residuals of other
+  // buckets.
   absl::StatusOr<std::string> Save() const;
   absl::Status Load(absl::string_view saved);
 

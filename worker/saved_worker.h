@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "worker/early_stopping.h"
+#include "worker/residuals.h"
 #include "worker/run_totals.h"
 #include "worker/training_plan.h"
 
@@ -19,7 +20,6 @@ namespace ps {
 constexpr char kProgressPart[] = "progress";
 // The second one has what training.early_stopping has counted.
 constexpr int kProgressVersion = 2;
-constexpr char kResidualsPart[] = "residuals";
 
 // Where the job goes on.
 struct ResumePoint {

@@ -570,22 +570,6 @@ absl::StatusOr<TrainingResult> Trainer::Run() {
 
 }  // namespace
 
-absl::Status CheckRank(const JobConfig& config, int worker_rank) {
-  const ClusterConfig& cluster = config.cluster();
-  if (worker_rank < 0 || worker_rank >= cluster.num_workers()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "worker rank is ", worker_rank, "; this job has ranks 0 to ",
-        cluster.num_workers() - 1, " (cluster.num_workers)"));
-  }
-  if (cluster.servers_size() != cluster.num_servers()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "cluster.servers has ", Counted(cluster.servers_size(), "address"),
-        "; a worker needs one for each server, and cluster.num_servers is ",
-        cluster.num_servers(), " (--set cluster.servers=HOST:PORT,...)"));
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<TrainingResult> Train(const TrainerOptions& options) {
   PS_RETURN_IF_ERROR(CheckRank(options.config, options.worker_rank));
   return Trainer(options).Run();

@@ -51,10 +51,6 @@ struct TrainingResult {
   RunTotals totals;
 };
 
-// Whether the job has such a worker, and an address for each server. Errors:
-// kInvalidArgument.
-absl::Status CheckRank(const JobConfig& config, int worker_rank);
-
 // Trains on the calling thread. Errors: those of the config or the data, those
 // that the servers report, or the reason why this worker gave up, which it also
 // tells the servers; kUnavailable if the job has stopped and can be continued;

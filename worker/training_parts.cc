@@ -6,6 +6,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "common/counted.h"
+#include "common/external_model.h"
 #include "common/machine_limits.h"
 #include "common/stage_workers.h"
 #include "common/status_macros.h"
@@ -15,6 +16,7 @@
 #include "worker/job_model.h"
 #include "worker/job_notes.h"
 #include "worker/layer_parallel/train_in_stages.h"
+#include "worker/layer_rates.h"
 
 namespace ps {
 namespace {
@@ -98,6 +100,7 @@ std::string ParametersText(const TrainingParts& parts) {
 
 absl::StatusOr<TrainingParts> MakeTrainingParts(const JobConfig& config,
                                                 int worker_rank) {
+  PS_RETURN_IF_ERROR(CheckModelIsHere(config.model()));
   TrainingParts parts;
   PS_RETURN_IF_ERROR(ReadData(config, &parts));
   PS_ASSIGN_OR_RETURN(parts.backend, MakeBackend(config, worker_rank));

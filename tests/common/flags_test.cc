@@ -169,6 +169,19 @@ TEST_F(FlagsTest, MoreArgumentsAreCollected) {
   EXPECT_THAT(command_line_.Help(), HasSubstr("JOB [FILE...]\n"));
 }
 
+TEST_F(FlagsTest, ACommandIsWhatFollowsTwoDashes) {
+  std::vector<std::string> command;
+  command_line_.AddCommand("COMMAND", "What to run.", &command);
+  ASSERT_TRUE(Parse({"one", "--", "sh", "-c", "--", "--check"}).ok());
+  EXPECT_EQ(job_, "one");
+  EXPECT_THAT(command, ElementsAre("sh", "-c", "--", "--check"));
+  EXPECT_THAT(command_line_.Help(), HasSubstr("JOB [-- COMMAND...]\n"));
+  ExpectError({"one", "two"},
+              "unexpected argument \"two\"; nothing but options comes after "
+              "JOB");
+  ExpectError({"--", "sh"}, "the argument JOB is missing");
+}
+
 TEST_F(FlagsTest, ARequiredOptionMustBeGiven) {
   int64_t rank = -1;
   command_line_.AddRequiredOption("rank", "R", "Which worker this is.", &rank);

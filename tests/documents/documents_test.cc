@@ -274,7 +274,7 @@ TEST_F(Documents, FiguresAreTheMeasuredOnes) {
 
 TEST_F(Documents, InstalledProgramsAreOnPathAndFindEachOther) {
   for (const std::string program :
-       {"tools/gradsieve", "server/server", "worker/worker"}) {
+       {"tools/gradsieve", "server/server", "worker/worker", "bridge/bridge"}) {
     const fs::path built = directory_ / "bazel-bin" / program;
     fs::create_directories(built.parent_path());
     fs::create_symlink(ProgramPath(program), built);
@@ -330,7 +330,7 @@ TEST_F(Documents, HelpOfEveryProgramNamesItsOptions) {
   EXPECT_THAT(output, HasSubstr("--bandwidth"));
   EXPECT_EQ(Run(bin + " --version", &output), 0);
   EXPECT_THAT(output, HasSubstr("gradsieve 0."));
-  for (const std::string program : {"server", "worker"}) {
+  for (const std::string program : {"server", "worker", "bridge"}) {
     EXPECT_EQ(Run(ProgramPath(program + "/" + program) + " --version", &output),
               0);
     EXPECT_THAT(output, HasSubstr(program + " 0."));

@@ -65,10 +65,10 @@ TEST(ExitCodes, OfEachHelpAreInTheTable) {
   for (const auto& row : Table()) documented.insert(row.first);
   const std::string output = NewTestDirectory() + "/output";
   for (const char* command :
-       {"server/server", "worker/worker", "tools/gradsieve train",
-        "tools/gradsieve launch", "tools/gradsieve certs",
-        "tools/gradsieve compress", "tools/gradsieve doctor",
-        "tools/gradsieve checkpoint list"}) {
+       {"server/server", "worker/worker", "bridge/bridge",
+        "tools/gradsieve train", "tools/gradsieve launch",
+        "tools/gradsieve certs", "tools/gradsieve compress",
+        "tools/gradsieve doctor", "tools/gradsieve checkpoint list"}) {
     const std::vector<std::string> words = absl::StrSplit(command, ' ');
     std::vector<std::string> arguments(words.begin() + 1, words.end());
     arguments.insert(arguments.begin(), ProgramPath(words[0]));

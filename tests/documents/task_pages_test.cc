@@ -1,6 +1,7 @@
 // The pages that lead through a task: their commands run, one after the other,
 // and the messages that they quote are the programs' own.
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -63,7 +64,7 @@ std::vector<std::string> Blocks(const std::string& text) {
 // need a network, or files of the reader's.
 bool IsCommand(const std::string& block) {
   for (const char* start :
-       {"gradsieve ", "cat > ", "for ", "mkdir ", "python3 "}) {
+       {"gradsieve ", "cat > ", "export ", "for ", "mkdir ", "python3 "}) {
     if (absl::StartsWith(block, start)) return true;
   }
   return false;
@@ -93,8 +94,45 @@ class TaskPages : public BuiltClone {
   }
 };
 
+TEST_F(TaskPages, PytorchScriptsTrain) {
+  fs::create_directories(directory_ / "examples");
+  fs::create_symlink(ProgramPath("examples/torch"),
+                     directory_ / "examples/torch");
+  fs::create_symlink(ProgramPath("python"), directory_ / "python");
+  // Of an environment, whose own program must be started by its own path.
+  if (const char* const python = std::getenv("GRADSIEVE_PYTHON")) {
+    Write("bin/python3", absl::StrCat("#!/bin/sh\nexec ", python, " \"$@\"\n"));
+    fs::permissions(directory_ / "bin/python3", fs::perms::owner_all);
+  }
+  std::string output;
+  if (Run("python3 -c 'import torch'", &output) != 0) {
+    GTEST_SKIP() << "python3 has no torch";
+  }
+  EXPECT_THAT(RunCommands(Section("pytorch.md", "Five lines"), 1),
+              HasSubstr("[worker-0] epoch 1 accuracy 0."));
+  EXPECT_TRUE(fs::exists(directory_ / "mnist.pt"));
+}
+
+TEST(PytorchDocument, ShowsTheDiffsOfTheExamples) {
+  for (const char* name : {"mnist", "mini_gpt"}) {
+    const std::string diff =
+        ReadFile(ProgramPath(absl::StrCat("examples/torch/", name, ".diff")))
+            .value_or("");
+    EXPECT_GT(diff.size(), 100u);
+    std::string block;
+    for (const absl::string_view line :
+         absl::StrSplit(absl::StripSuffix(diff, "\n"), '\n')) {
+      absl::StrAppend(
+          &block,
+          absl::StripTrailingAsciiWhitespace(absl::StrCat("    ", line)), "\n");
+    }
+    EXPECT_THAT(Page("pytorch.md"), HasSubstr(block));
+  }
+}
+
 TEST_F(TaskPages, AScriptsJobTrainsAndGoesToOnnxAndBack) {
-  const std::string output = RunCommands(Page("from_pytorch.md"), 3);
+  const std::string output =
+      RunCommands(Section("pytorch.md", "Without your script"), 3);
   EXPECT_THAT(output, AllOf(HasSubstr("is a valid job: lenet5"),
                             HasSubstr("test accuracy"),
                             HasSubstr("The network takes images [1, 28, 28] "

@@ -22,6 +22,7 @@
 #include "common/consistency.h"
 #include "common/counted.h"
 #include "common/exit_codes.h"
+#include "common/external_model.h"
 #include "common/file.h"
 #include "common/flags.h"
 #include "common/job_fields.h"
@@ -439,6 +440,7 @@ void SetServerMemory(const JobConfig& config, Flags* flags) {
 
 absl::Status Run(Flags flags) {
   PS_ASSIGN_OR_RETURN(JobConfig config, LoadJob(flags.job, flags.overrides));
+  PS_RETURN_IF_ERROR(CheckModelIsHere(config.model()));
   FitToBase(flags, &config);
   PS_RETURN_IF_ERROR(ValidateConfig(config));
   const std::string& data = config.data().directory();

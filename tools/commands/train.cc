@@ -1,5 +1,8 @@
+#include <unistd.h>
+
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <set>
@@ -9,8 +12,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "common/config.h"
 #include "common/counted.h"
+#include "common/external_model.h"
 #include "common/flags.h"
 #include "common/host_and_port.h"
 #include "common/job_fields.h"
@@ -51,6 +57,7 @@ struct Flags {
   bool tensorboard = false;
   std::string page;
   std::string metrics_listen;
+  std::vector<std::string> command;  // Of the worker, if it is not ours.
 };
 
 CommandText Text() {
@@ -75,6 +82,8 @@ CommandText Text() {
        "watch it in a browser; the log says where"},
       {"gradsieve train --resume runs/mlp-20261121-143005",
        "go on with a run that was interrupted"},
+      {"gradsieve train job.textproto -- python3 train.py",
+       "run this script as each worker (docs/pytorch.md)"},
   };
   text.exit_codes = {
       {"0", "trained"},
@@ -360,6 +369,83 @@ std::string HowToGoOn(const LocalClusterOptions& options, int exit_code) {
                       "gradsieve train --resume ", options.run_directory);
 }
 
+// Whether this can be run: by its path, or as a name on PATH.
+bool IsProgram(const std::string& name) {
+  if (absl::StrContains(name, "/")) return access(name.c_str(), X_OK) == 0;
+  const char* const path = std::getenv("PATH");
+  for (const absl::string_view folder :
+       absl::StrSplit(path == nullptr ? "/usr/bin:/bin" : path, ':')) {
+    if (access(absl::StrCat(folder, "/", name).c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
+
+// What does not go with a job whose model is in a program of the user's.
+absl::Status CheckFlagsOfExternal(const Flags& flags) {
+  if (flags.resume) {
+    return absl::InvalidArgumentError(
+        "--resume needs snapshots, and a job whose model is in a program of "
+        "yours has none: start it again without --resume; the program goes on "
+        "from what it has saved itself");
+  }
+  if (flags.tensorboard || !flags.page.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        flags.tensorboard ? "--tensorboard" : "--page",
+        " shows what the program `worker` records, and this job's worker is a "
+        "program of yours"));
+  }
+  if (flags.command.empty() || IsProgram(flags.command[0])) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("there is no program ", flags.command[0]));
+}
+
+// Where the run is recorded, as a new folder. Errors: see Train.
+absl::StatusOr<std::string> NewRunDirectory(const Flags& flags,
+                                            const JobConfig& config) {
+  if (flags.run_dir.empty()) return MakeDefaultRunDirectory(config.name());
+  PS_RETURN_IF_ERROR(MakeRunDirectory(flags.run_dir));
+  return flags.run_dir;
+}
+
+// Runs the user's program as each worker of the job.
+int TrainExternal(const Flags& flags, const JobConfig& config) {
+  const absl::Status usable = CheckFlagsOfExternal(flags);
+  if (!usable.ok()) return Fail(usable, kExitUsage);
+  if (!flags.check.empty()) {
+    std::printf("%s is a valid job; its model is in a program of yours\n",
+                flags.job.c_str());
+    return kExitDone;
+  }
+  if (flags.command.empty()) {
+    return Fail(CheckModelIsHere(config.model()), kExitConfig);
+  }
+  LocalClusterOptions options = OptionsOf(flags, config);
+  // The program saves what it goes on from.
+  options.config.mutable_checkpoint()->set_every(0);
+  options.worker_command = flags.command;
+  const absl::StatusOr<std::string> bridge = FindProgram("bridge");
+  if (!bridge.ok()) return Fail(bridge.status(), kExitFailed);
+  options.bridge_program = *bridge;
+  const absl::Status can_start = CheckLocalCluster(options);
+  if (!can_start.ok()) return Fail(can_start, kExitFailed);
+  const absl::StatusOr<std::string> made = NewRunDirectory(flags, config);
+  if (!made.ok()) {
+    return Fail(made.status(),
+                flags.run_dir.empty() ? kExitFailed : kExitUsage);
+  }
+  options.run_directory = std::filesystem::absolute(*made);
+  const absl::Status trained = RunLocalCluster(options);
+  if (absl::IsCancelled(trained)) {
+    return Fail(absl::CancelledError("interrupted; all processes are stopped."),
+                kExitInterrupted);
+  }
+  if (!trained.ok()) return Fail(trained, ExitCodeFor(trained));
+  std::printf("\nThe run is in %s\n", made->c_str());
+  return kExitDone;
+}
+
 int Train(const Flags& flags) {
   const std::string job =
       flags.resume ? flags.job + "/job.textproto" : flags.job;
@@ -376,6 +462,14 @@ int Train(const Flags& flags) {
   if (flags.no_data) {
     std::printf("%s is a valid job; its data was not read\n", job.c_str());
     return kExitDone;
+  }
+  if (HasExternalModel(*config)) return TrainExternal(flags, *config);
+  if (!flags.command.empty()) {
+    return Fail(absl::InvalidArgumentError(absl::StrCat(
+                    "a command, as in ", flags.command[0],
+                    ", is for a job with model.name \"external\", and that of ",
+                    job, " is \"", config->model().name(), "\"")),
+                kExitUsage);
   }
   const absl::Status addresses = CheckAddresses(flags, config->cluster());
   if (!addresses.ok()) return Fail(addresses, kExitUsage);
@@ -422,15 +516,13 @@ int Train(const Flags& flags) {
                   can_be_mended_in_the_job ? kExitConfig : kExitFailed);
     }
   }
-  if (!flags.resume && flags.run_dir.empty()) {
-    const absl::StatusOr<std::string> made =
-        MakeDefaultRunDirectory(config->name());
-    if (!made.ok()) return Fail(made.status(), kExitFailed);
+  if (!flags.resume) {
+    const absl::StatusOr<std::string> made = NewRunDirectory(flags, *config);
+    if (!made.ok()) {
+      return Fail(made.status(),
+                  flags.run_dir.empty() ? kExitFailed : kExitUsage);
+    }
     SetRunDirectory(*made, &options);
-  } else if (!flags.resume) {
-    const absl::Status made = MakeRunDirectory(flags.run_dir);
-    if (!made.ok()) return Fail(made, kExitUsage);
-    SetRunDirectory(flags.run_dir, &options);
   }
   absl::Status trained = TrainToTheEnd(options);
   if (!trained.ok()) {
@@ -463,6 +555,11 @@ int RunTrainCommand(int argc, char** argv) {
                          "New directory for the records of the run; default: "
                          "runs/NAME-TIME.",
                          &flags.run_dir);
+  command_line.AddCommand(
+      "COMMAND",
+      "For a job whose model.name is \"external\": the program that each "
+      "worker runs, and its arguments.",
+      &flags.command);
   AddOverrides(&command_line, &flags.overrides);
   command_line.AddOptionalValue(
       "check", "all",

@@ -1,7 +1,12 @@
 #include "tools/process/local_cluster.h"
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cerrno>
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -19,6 +24,7 @@
 #include "common/machine_limits.h"
 #include "common/stage_workers.h"
 #include "common/status_macros.h"
+#include "common/unique_fd.h"
 #include "security/job_certificates.h"
 #include "tools/process/find_program.h"
 #include "tools/process/supervisor.h"
@@ -62,6 +68,22 @@ absl::StatusOr<std::vector<std::string>> AddressesOfServers(
   return addresses;
 }
 
+// A port of this machine that nobody uses now.
+absl::StatusOr<int> FreePort() {
+  const UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  if (fd.get() < 0 ||
+      bind(fd.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+      getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &size) !=
+          0) {
+    return absl::ErrnoToStatus(errno, "cannot find a free port");
+  }
+  return ntohs(address.sin_port);
+}
+
 // Starts the servers first, and the workers when all servers listen.
 class LocalLauncher final : public Launcher {
  public:
@@ -91,6 +113,8 @@ class LocalLauncher final : public Launcher {
   // Whether the process can be started, as far as others are concerned; what it
   // has to know is then in the job's file.
   absl::StatusOr<bool> IsReadyFor(const JobProcess& process);
+  // worker_command with the variables of this rank.
+  std::vector<std::string> UsersCommand(int rank) const;
   // Whether the first servers of this number listen; takes their addresses.
   bool Listen(int num_servers);
   // Whether a process that was killed can go on with the others.
@@ -119,14 +143,17 @@ class LocalLauncher final : public Launcher {
   std::unique_ptr<TemporaryDirectory> private_;
   absl::Time must_listen_;
   bool workers_started_ = false;
-  int num_lost_ = 0;  // Workers that the job continues without.
+  int master_port_ = 0;  // For worker_command.
+  int num_lost_ = 0;     // Workers that the job continues without.
   const int64_t kills_before_ = OutOfMemoryKills();
 };
 
 absl::Status LocalLauncher::Prepare() {
   PS_ASSIGN_OR_RETURN(programs_, FindJobPrograms());
   const int num_workers = config_.cluster().num_workers();
-  if (config_.machine().worker_threads() == 0) {
+  // A user's program computes by itself.
+  if (config_.machine().worker_threads() == 0 &&
+      options_.worker_command.empty()) {
     // Written down, because a run that is resumed elsewhere would give other
     // bits with another number.
     config_.mutable_machine()->set_worker_threads(CoresOfEach(num_workers));
@@ -141,6 +168,9 @@ absl::Status LocalLauncher::Prepare() {
   config_.mutable_cluster()->clear_servers();
   for (const std::string& address : addresses) {
     config_.mutable_cluster()->add_servers(address);
+  }
+  if (!options_.worker_command.empty()) {
+    PS_ASSIGN_OR_RETURN(master_port_, FreePort());
   }
   // Files of an earlier attempt.
   RemoveAddressFiles();
@@ -182,6 +212,31 @@ absl::StatusOr<bool> LocalLauncher::IsReadyFor(const JobProcess& process) {
   return true;
 }
 
+std::vector<std::string> LocalLauncher::UsersCommand(int rank) const {
+  const int num_workers = config_.cluster().num_workers();
+  std::vector<std::string> command = {
+      "/usr/bin/env",
+      absl::StrCat("GRADSIEVE_JOB=", job_path_),
+      absl::StrCat("GRADSIEVE_BRIDGE=", options_.bridge_program),
+      absl::StrCat("RANK=", rank),
+      absl::StrCat("LOCAL_RANK=", rank),
+      absl::StrCat("WORLD_SIZE=", num_workers),
+      "MASTER_ADDR=127.0.0.1",
+      absl::StrCat("MASTER_PORT=", master_port_)};
+  // Those that the user has set count.
+  if (std::getenv("OMP_NUM_THREADS") == nullptr) {
+    command.push_back(
+        absl::StrCat("OMP_NUM_THREADS=", CoresOfEach(num_workers)));
+  }
+  // So that what it prints is shown at once.
+  if (std::getenv("PYTHONUNBUFFERED") == nullptr) {
+    command.push_back("PYTHONUNBUFFERED=1");
+  }
+  command.insert(command.end(), options_.worker_command.begin(),
+                 options_.worker_command.end());
+  return command;
+}
+
 absl::StatusOr<std::optional<Launcher::Command>> LocalLauncher::CommandFor(
     const JobProcess& process) {
   PS_ASSIGN_OR_RETURN(const bool is_ready, IsReadyFor(process));
@@ -193,6 +248,10 @@ absl::StatusOr<std::optional<Launcher::Command>> LocalLauncher::CommandFor(
              process.number)
           .network_namespace;
   std::vector<std::string>& arguments = command.arguments;
+  if (!is_server && !options_.worker_command.empty()) {
+    arguments = UsersCommand(process.number);
+    return command;
+  }
   if (is_server) {
     arguments = {programs_.server, "--config=" + job_path_,
                  absl::StrCat("--index=", process.number)};
@@ -323,6 +382,10 @@ absl::Status RunLocalCluster(const LocalClusterOptions& options) {
   supervised.keeps_snapshots = launcher.keeps_snapshots();
   supervised.saving =
       absl::Seconds(options.config.checkpoint().grace_seconds());
+  // Servers that a user's program never calls do not end.
+  if (!options.worker_command.empty()) {
+    supervised.last_writes = absl::Seconds(1);
+  }
   supervised.show_log = options.show_log;
   supervised.show_progress = options.show_progress;
   supervised.interrupts = options.interrupts;

@@ -30,6 +30,11 @@ struct LocalClusterOptions {
   std::string checkpoint_directory;
   // Goes on from the latest snapshot; logs are continued.
   bool resume = false;
+  // In place of our worker, if the job's model is external: the user's program
+  // and its arguments, the same for each worker. PATH is searched.
+  // docs/pytorch.md has the variables that it gets.
+  std::vector<std::string> worker_command;
+  std::string bridge_program;  // For worker_command.
   // One for each server and each worker; empty: all on this machine.
   std::vector<ClusterHost> server_hosts;
   std::vector<ClusterHost> worker_hosts;

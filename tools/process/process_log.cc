@@ -10,6 +10,9 @@ namespace ps {
 
 namespace {
 
+// A script's error is shown by its log; the bridge has written the reason.
+constexpr char kTraceback[] = "Traceback (most recent call last):";
+
 // I20261125 16:33:36.548906 18118 trainer.cc:533] text
 constexpr size_t kDate = 10;  // Up to the time.
 constexpr size_t kTime = 8;
@@ -44,6 +47,7 @@ void ProcessLog::Take(absl::string_view line) {
   file_.clear();
   file_ << line << '\n' << std::flush;
   const size_t text = TextOf(line);
+  if (line == kTraceback) in_error_ = false;
   if (text == absl::string_view::npos && in_error_) {
     absl::StrAppend(&last_error_, "\n", line);
     return;

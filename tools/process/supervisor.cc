@@ -32,9 +32,6 @@ constexpr absl::Duration kGrace = absl::Seconds(5);
 // The same on this machine, if processes keep snapshots but cannot save one any
 // more.
 constexpr absl::Duration kFailureGrace = absl::Seconds(1);
-// How long servers may take to write their last snapshot. Those that find that
-// the job was done before do not end.
-constexpr absl::Duration kLastWrites = absl::Minutes(1);
 // How long a process that others report as failed may take to end.
 constexpr absl::Duration kReportedGrace = absl::Seconds(5);
 // Before a helper is started again.
@@ -186,7 +183,7 @@ bool Supervisor::IsDone() const {
   if (enough_) return true;
   if (workers_are_done) {
     return needed_are_done ||
-           SteadyClock()->Now() > last_worker_ended_ + kLastWrites;
+           SteadyClock()->Now() > last_worker_ended_ + options_.last_writes;
   }
   // A worker that the job continues without may hang for ever.
   return needed_are_done && options_.min_workers < num_workers;

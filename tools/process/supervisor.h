@@ -113,6 +113,9 @@ struct SupervisorOptions {
   bool keeps_snapshots = false;
   // How long saving one takes at most (checkpoint.grace_seconds).
   absl::Duration saving;
+  // How long servers may take to write their last snapshot, once no worker is
+  // left. Those that find that the job was done before do not end.
+  absl::Duration last_writes = absl::Minutes(1);
   // After this time without an iteration, while all processes run, the job ends
   // or, if it keeps snapshots and this is asked for, all are started again.
   // Zero: never. Only over ssh.

@@ -34,6 +34,7 @@ gradsieve_test_packages=(
   "openssh-server|sshd, which runs on the hosts of that test"
   "python3-numpy|numpy, with which a test makes images of arrays"
   "python3-pil|Pillow, the same"
+  "python3-torch|PyTorch, whose scripts a bridge serves in tests"
   "python3-venv|environments of Python packages, which python_environment.sh makes"
 )
 gradsieve_bundle_packages=(

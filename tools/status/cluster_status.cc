@@ -14,7 +14,7 @@
 #include "tools/status/status.h"
 #include "transport/cluster_watch.h"
 #include "transport/job_channels.h"
-#include "worker/trainer.h"
+#include "worker/join_cluster.h"
 
 namespace ps {
 namespace {

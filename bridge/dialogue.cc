@@ -1,0 +1,253 @@
+#include "bridge/dialogue.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "bridge/messages.h"
+#include "bridge/session.h"
+#include "bridge/shared_block.h"
+#include "common/external_model.h"
+#include "common/status_macros.h"
+#include "common/thread.h"
+#include "common/unique_fd.h"
+#include "glog/logging.h"
+#include "transport/interruption.h"
+
+namespace ps {
+namespace {
+
+// Interrupts the session when the training process hangs up or ends.
+class ProcessWatch {
+ public:
+  ProcessWatch(int socket, int process, Interruption* interruption)
+      : socket_(socket),
+        process_(process),
+        interruption_(interruption),
+        end_(eventfd(0, EFD_CLOEXEC)),
+        thread_("watch", [this] { Watch(); }) {}
+
+  ~ProcessWatch() {
+    eventfd_write(end_.get(), 1);
+    thread_.Join();
+  }
+  ProcessWatch(const ProcessWatch&) = delete;
+  ProcessWatch& operator=(const ProcessWatch&) = delete;
+
+ private:
+  void Watch() {
+    pollfd watched[] = {{end_.get(), POLLIN, 0},
+                        {process_, POLLIN, 0},
+                        // Not when there is something to read.
+                        {socket_, POLLRDHUP, 0}};
+    int count;
+    do {
+      count = poll(watched, std::size(watched), /*timeout=*/-1);
+    } while (count < 0 && errno == EINTR);
+    if (watched[0].revents != 0) return;
+    interruption_->Interrupt(
+        absl::CancelledError("the training process has hung up"));
+    // Its children may hold the socket open.
+    if (watched[1].revents != 0) shutdown(socket_, SHUT_RDWR);
+  }
+
+  const int socket_;
+  const int process_;
+  Interruption* const interruption_;
+  const UniqueFd end_;
+  Thread thread_;
+};
+
+class Dialogue {
+ public:
+  explicit Dialogue(const DialogueOptions& options)
+      : options_(options),
+        failure_(options.config.status()),
+        watch_(options.socket, options.process, &interruption_) {}
+
+  absl::Status Run();
+
+ private:
+  // Does what the message asks for, and fills in the answer.
+  absl::Status Do(BridgeMessage* message, BridgeMessage* answer);
+  absl::Status Open(BridgeMessage* message, BridgeMessage* answer);
+  // Keeps the first error, and tells the servers of it.
+  void Fail(const absl::Status& failure);
+  // Tells the servers, if none of them knows that the job has failed.
+  void GiveUp(const std::string& why);
+
+  const DialogueOptions options_;
+  absl::Status failure_;
+  bool servers_know_ = false;
+  bool finished_ = false;
+  Interruption interruption_;
+  std::unique_ptr<SharedBlock> block_;
+  std::unique_ptr<BridgeSession> session_;
+  ProcessWatch watch_;
+};
+
+bool IsAnswered(BridgeOp op) {
+  return op != BridgeOp::kBegin && op != BridgeOp::kReady;
+}
+
+std::string StatsText(const BridgeTotals& totals, double residual_norm) {
+  return absl::StrCat("steps ", totals.pushes, "\nbytes_up ", totals.bytes_up,
+                      "\nbytes_down ", totals.bytes_down, "\ncompress_seconds ",
+                      totals.compress, "\nawait_seconds ", totals.await,
+                      "\napply_seconds ", totals.apply, "\nresidual_norm ",
+                      residual_norm, "\n");
+}
+
+absl::Status Dialogue::Open(BridgeMessage* message, BridgeMessage* answer) {
+  if (session_ != nullptr) {
+    return absl::FailedPreconditionError("OPEN came twice");
+  }
+  if (message->fd.get() < 0) {
+    return absl::InvalidArgumentError("OPEN came without the shared block");
+  }
+  PS_ASSIGN_OR_RETURN(block_, SharedBlock::Map(std::move(message->fd)));
+  BridgeSessionOptions session;
+  session.config = &*options_.config;
+  session.worker_rank = options_.worker_rank;
+  session.incarnation = options_.incarnation;
+  session.name = options_.name;
+  session.parameters = block_->tensors();
+  session.in = block_->in();
+  session.out = block_->out();
+  session.interruption = &interruption_;
+  PS_ASSIGN_OR_RETURN(session_, BridgeSession::Open(session));
+  const std::vector<Bucket>& buckets = session_->buckets();
+  size_t bucket = 0;
+  for (size_t t = session.parameters.size(); t-- > 0;) {
+    if (session.parameters[t].offset < buckets[bucket].begin) ++bucket;
+    block_->SetBucket(t, static_cast<int>(bucket));
+  }
+  answer->b = static_cast<int64_t>(buckets.size());
+  return absl::OkStatus();
+}
+
+absl::Status Dialogue::Do(BridgeMessage* message, BridgeMessage* answer) {
+  if (message->op == BridgeOp::kJob) {
+    if (!HasExternalModel(*options_.config)) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "model.name is \"", options_.config->model().name(),
+          "\"; the job of a program of yours needs model { name: \"external\" "
+          "} and worker_optimizer { name: \"external\" }"));
+    }
+    answer->b = options_.config->cluster().num_workers();
+    answer->c = options_.config->cluster().servers_size();
+    answer->text = options_.config->name();
+    return absl::OkStatus();
+  }
+  if (message->op == BridgeOp::kOpen) return Open(message, answer);
+  if (session_ == nullptr) {
+    // Nobody knows of this worker yet.
+    if (message->op == BridgeOp::kFinish) return absl::OkStatus();
+    return absl::FailedPreconditionError("OPEN must come first");
+  }
+  switch (message->op) {
+    case BridgeOp::kJob:
+    case BridgeOp::kOpen:
+    case BridgeOp::kAbort:
+      break;
+    case BridgeOp::kFirst:
+      return session_->SetFirstWeights();
+    case BridgeOp::kPull:
+      return session_->Pull();
+    case BridgeOp::kBegin:
+      return session_->BeginPush();
+    case BridgeOp::kReady:
+      return session_->Ready(message->a);
+    case BridgeOp::kWait:
+      PS_RETURN_IF_ERROR(session_->AwaitPush());
+      answer->b = session_->totals().pushes;
+      return absl::OkStatus();
+    case BridgeOp::kServers:
+      return session_->ReadServersWeights();
+    case BridgeOp::kStats: {
+      PS_ASSIGN_OR_RETURN(const double norm, session_->ResidualNorm());
+      answer->text = StatsText(session_->totals(), norm);
+      return absl::OkStatus();
+    }
+    case BridgeOp::kFinish:
+      return session_->Finish();
+  }
+  return absl::InternalError("an op that is handled elsewhere");
+}
+
+void Dialogue::GiveUp(const std::string& why) {
+  if (session_ == nullptr || servers_know_) return;
+  session_->GiveUp(absl::UnavailableError(why));
+  servers_know_ = true;
+}
+
+void Dialogue::Fail(const absl::Status& failure) {
+  if (!failure_.ok()) return;
+  failure_ = failure;
+  // The reason is in the next message, or the process has ended.
+  if (!interruption_.why().ok()) return;
+  LOG(ERROR) << "worker " << options_.worker_rank << ": " << failure.message();
+  servers_know_ = absl::IsAborted(failure) || absl::IsUnavailable(failure);
+  GiveUp(std::string(failure.message()));
+}
+
+absl::Status Dialogue::Run() {
+  for (;;) {
+    absl::StatusOr<std::optional<BridgeMessage>> received =
+        ReceiveBridgeMessage(options_.socket);
+    if (absl::IsUnavailable(received.status()) ||
+        (received.ok() && !received->has_value())) {
+      constexpr char kEnded[] = "its training process has ended";
+      LOG(WARNING) << "worker " << options_.worker_rank << ": " << kEnded;
+      GiveUp(kEnded);
+      if (!failure_.ok() && interruption_.why().ok()) return failure_;
+      return absl::UnavailableError(kEnded);
+    }
+    BridgeMessage answer;
+    bool ends = false;
+    if (!received.ok()) {
+      Fail(received.status());
+    } else {
+      BridgeMessage& message = **received;
+      answer.op = message.op;
+      if (message.op == BridgeOp::kAbort) {
+        LOG_IF(ERROR, failure_.ok() || !interruption_.why().ok())
+            << "worker " << options_.worker_rank << ": " << message.text;
+        GiveUp(message.text);
+        failure_ = absl::UnavailableError(message.text);
+        ends = true;
+      } else if (failure_.ok()) {
+        const absl::Status done = Do(&message, &answer);
+        if (!done.ok()) Fail(done);
+        finished_ = done.ok() && message.op == BridgeOp::kFinish;
+      }
+      if (!IsAnswered(message.op)) continue;
+    }
+    if (!failure_.ok() && !ends) {
+      answer.a = static_cast<int>(failure_.code());
+      answer.b = 0;
+      answer.text = std::string(failure_.message());
+    }
+    const absl::Status sent = SendBridgeMessage(options_.socket, answer);
+    if (finished_) return absl::OkStatus();
+    if (ends) return failure_;
+    // The next message says that the process has ended.
+    LOG_IF(WARNING, !sent.ok()) << sent;
+  }
+}
+
+}  // namespace
+
+absl::Status Converse(const DialogueOptions& options) {
+  return Dialogue(options).Run();
+}
+
+}  // namespace ps

@@ -1,0 +1,86 @@
+// What a training process and its bridge say to each other over a socket of
+// type SOCK_SEQPACKET.
+//
+// A message is 24 bytes, little-endian, and then at most 4 KiB of text:
+//
+//   u8 op, u8 0, u16 0, i32 a, i64 b, f64 c
+//
+// An answer has the same form: the op that it answers, in `a` the code of an
+// absl::Status, and as text the status's message if it is not OK.
+//
+//   op       a, b, c, text         answered: b, c, text of the answer
+//   JOB                            yes: number of workers, number of addresses
+//                                  of servers, name of the job
+//   OPEN     + the shared block    yes: number of buckets
+//   FIRST                          yes
+//   PULL                           yes
+//   BEGIN                          no
+//   READY    bucket                no
+//   WAIT                           yes: number of pushes so far
+//   SERVERS                        yes
+//   STATS                          yes: -, -, lines "name value"
+//   FINISH                         yes
+//   ABORT    the reason as text    yes
+//
+// bridge/session.h says what each does. The first error is kept, and is the
+// answer to all later ops but ABORT.
+#ifndef BRIDGE_MESSAGES_H_
+#define BRIDGE_MESSAGES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/unique_fd.h"
+
+namespace ps {
+
+// Of messages and of the shared block. A training process with another one is
+// refused.
+constexpr int kBridgeProtocol = 1;
+
+constexpr size_t kBridgeMessageBytes = 24;  // Without the text.
+constexpr size_t kMaxBridgeText = 4096;
+
+enum class BridgeOp : uint8_t {
+  kJob = 1,
+  kOpen = 2,
+  kFirst = 3,
+  kPull = 4,
+  kBegin = 5,
+  kReady = 6,
+  kWait = 7,
+  kServers = 8,
+  kStats = 9,
+  kFinish = 10,
+  kAbort = 11,
+};
+
+struct BridgeMessage {
+  BridgeOp op = BridgeOp::kJob;
+  int32_t a = 0;
+  int64_t b = 0;
+  double c = 0;
+  std::string text;  // A longer one is cut when it is sent.
+  UniqueFd fd;       // That came with it, or -1.
+};
+
+// Errors: kInvalidArgument for bytes that are no message.
+absl::StatusOr<BridgeMessage> DecodeBridgeMessage(absl::string_view bytes);
+std::string EncodeBridgeMessage(const BridgeMessage& message);
+
+// Waits for the next message; none if the peer sends no more. Errors: those of
+// DecodeBridgeMessage, for more than one descriptor too; kUnavailable if the
+// socket fails.
+absl::StatusOr<std::optional<BridgeMessage>> ReceiveBridgeMessage(int socket);
+
+// Also sends message.fd, if there is one. Errors: kUnavailable.
+absl::Status SendBridgeMessage(int socket, const BridgeMessage& message);
+
+}  // namespace ps
+
+#endif  // BRIDGE_MESSAGES_H_

@@ -1,0 +1,208 @@
+#include "bridge/session.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/clock.h"
+#include "common/data_description.h"
+#include "common/status_macros.h"
+#include "glog/logging.h"
+#include "worker/bucket_plan.h"
+#include "worker/exchange_stats.h"
+
+namespace ps {
+namespace {
+
+// Servers only compare it.
+constexpr int64_t kWithoutEnd = int64_t{1} << 53;
+
+// So that workers with other tensors, or the same in another order, are
+// refused.
+std::string Describe(const std::vector<ParameterInfo>& parameters) {
+  std::vector<std::string> tensors;
+  for (const ParameterInfo& parameter : parameters) {
+    tensors.push_back(
+        absl::StrCat(parameter.name, " ", ShapeString(parameter.shape)));
+  }
+  DataDescription description;
+  description.AddList("tensor", tensors);
+  return description.text();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<BridgeSession>> BridgeSession::Open(
+    const BridgeSessionOptions& options) {
+  PS_RETURN_IF_ERROR(CheckRank(*options.config, options.worker_rank));
+  std::unique_ptr<BridgeSession> session(new BridgeSession(options));
+  PS_RETURN_IF_ERROR(session->Join());
+  return session;
+}
+
+absl::Status BridgeSession::Join() {
+  const JobConfig& config = *options_.config;
+  CpuBackendOptions cpu;
+  // The other process uses the cores.
+  cpu.num_threads = std::max(1, config.machine().worker_threads());
+  PS_ASSIGN_OR_RETURN(backend_, NewCpuCompressorBackend(cpu));
+
+  const int64_t max_iterations = config.training().max_iterations();
+  JoinClusterOptions join;
+  join.config = options_.config;
+  join.worker_rank = options_.worker_rank;
+  join.incarnation = options_.incarnation;
+  join.name = options_.name;
+  join.data_text = Describe(options_.parameters);
+  join.parameters = options_.parameters;
+  join.buckets = PlanBuckets(options_.parameters, /*rates=*/{},
+                             config.training().bucket_megabytes() * (1 << 20));
+  join.num_pushes = max_iterations > 0 ? max_iterations : kWithoutEnd;
+  join.interruption = options_.interruption;
+  PS_ASSIGN_OR_RETURN(link_, JoinCluster(join));
+
+  context_.config = options_.config;
+  context_.worker_rank = options_.worker_rank;
+  context_.buckets = join.buckets;
+  context_.shard_map = link_.shard_map.get();
+  context_.backend = backend_.get();
+  context_.client = link_.client.get();
+  GradientPipelineOptions pipeline;
+  pipeline.parameters = options_.parameters;
+  PS_ASSIGN_OR_RETURN(pipeline_, GradientPipeline::Create(context_, pipeline));
+  servers_ = std::make_unique<ServerState>(context_, /*num_statistics=*/0);
+  const ParameterInfo& last = options_.parameters.back();
+  const int64_t n = last.offset + NumElements(last.shape);
+  PS_ASSIGN_OR_RETURN(x_, backend_->Allocate({n}));
+  PS_ASSIGN_OR_RETURN(steps_, backend_->Allocate({n}));
+  return absl::OkStatus();
+}
+
+absl::Status BridgeSession::Require(State state, const char* call) const {
+  if (state_ == state) return absl::OkStatus();
+  const char* const is = state_ == State::kJoined ? "before the first weights"
+                         : state_ == State::kPushing ? "within a push"
+                                                     : "between two pushes";
+  return absl::FailedPreconditionError(
+      absl::StrCat(call, " must not be called ", is));
+}
+
+absl::Status BridgeSession::SetFirstWeights() {
+  PS_RETURN_IF_ERROR(Require(State::kJoined, "FIRST"));
+  std::vector<const float*> buckets;
+  for (const Bucket& bucket : context_.buckets) {
+    buckets.push_back(options_.in + bucket.begin);
+  }
+  return link_.client->InitializeWeights(buckets);
+}
+
+absl::Status BridgeSession::Pull() {
+  PS_RETURN_IF_ERROR(Require(State::kJoined, "PULL"));
+  Tensor statistics;
+  PS_RETURN_IF_ERROR(
+      servers_->Pull(/*pushes=*/0, /*averagings=*/0, &x_, &statistics));
+  std::memcpy(options_.out, x_.data(), x_.size() * sizeof(float));
+  state_ = State::kBetweenPushes;
+  return absl::OkStatus();
+}
+
+absl::Status BridgeSession::BeginPush() {
+  PS_RETURN_IF_ERROR(Require(State::kBetweenPushes, "BEGIN"));
+  pipeline_->Begin(push_, steps_, x_);
+  next_bucket_ = 0;
+  state_ = State::kPushing;
+  return absl::OkStatus();
+}
+
+absl::Status BridgeSession::StepOf(int bucket) {
+  const int64_t begin = context_.buckets[bucket].begin;
+  return backend_->sparse().AddScaled(
+      {options_.out + begin, 1}, {options_.in + begin, -1},
+      context_.buckets[bucket].size(), steps_.data() + begin);
+}
+
+absl::Status BridgeSession::ExplainFailure(int bucket,
+                                           const absl::Status& failure) {
+  if (!absl::IsFailedPrecondition(failure)) return failure;
+  // The other process may have changed `in` meanwhile, but not `steps_`.
+  const Bucket& range = context_.buckets[bucket];
+  double squares = 0;
+  PS_RETURN_IF_ERROR(backend_->sparse().SumSquares(steps_.data() + range.begin,
+                                                   range.size(), &squares));
+  if (std::isfinite(squares)) return failure;
+  return absl::OutOfRangeError(absl::StrCat(
+      "the weights of worker ", options_.worker_rank,
+      " are not finite after step ", push_,
+      " (counted from 0); lower the learning rate, or set "
+      "training.non_finite=SKIP in the job to leave such steps out"));
+}
+
+absl::Status BridgeSession::Ready(int bucket) {
+  PS_RETURN_IF_ERROR(Require(State::kPushing, "READY"));
+  if (bucket != next_bucket_ ||
+      bucket >= static_cast<int>(context_.buckets.size())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("READY is for bucket ", bucket, "; must be for bucket ",
+                     next_bucket_, " of ", context_.buckets.size()));
+  }
+  ++next_bucket_;
+  PS_RETURN_IF_ERROR(StepOf(bucket));
+  const absl::Status sent =
+      pipeline_->Ready(/*loss=*/0, context_.buckets[bucket].begin);
+  return sent.ok() ? sent : ExplainFailure(bucket, sent);
+}
+
+absl::Status BridgeSession::AwaitPush() {
+  PS_RETURN_IF_ERROR(Require(State::kPushing, "WAIT"));
+  if (next_bucket_ < static_cast<int>(context_.buckets.size())) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("WAIT before READY of bucket ", next_bucket_));
+  }
+  PS_ASSIGN_OR_RETURN(const ExchangeStats stats, pipeline_->Await());
+  const auto ahead =
+      static_cast<float>(options_.config->worker_optimizer().step_ahead());
+  for (size_t b = 0; b < context_.buckets.size(); ++b) {
+    const Bucket& bucket = context_.buckets[b];
+    const Tensor& residual = *pipeline_->residuals()->of(static_cast<int>(b));
+    PS_RETURN_IF_ERROR(backend_->sparse().AddScaled(
+        {x_.data() + bucket.begin, 1}, {residual.data(), -ahead}, bucket.size(),
+        options_.out + bucket.begin));
+  }
+  push_ = stats.next_push;
+  state_ = State::kBetweenPushes;
+  ++totals_.pushes;
+  totals_.bytes_up += stats.bytes_up;
+  totals_.bytes_down += stats.bytes_down;
+  totals_.compress += stats.timings.compress;
+  totals_.await += stats.timings.await;
+  totals_.apply += stats.timings.apply;
+  // With what the other process does in between.
+  const absl::Time now = SteadyClock()->Now();
+  if (last_push_ended_.has_value()) {
+    pipeline_->IterationTook(absl::ToDoubleSeconds(now - *last_push_ended_));
+  }
+  last_push_ended_ = now;
+  return absl::OkStatus();
+}
+
+absl::Status BridgeSession::ReadServersWeights() {
+  PS_RETURN_IF_ERROR(Require(State::kBetweenPushes, "SERVERS"));
+  std::memcpy(options_.in, x_.data(), x_.size() * sizeof(float));
+  return absl::OkStatus();
+}
+
+absl::Status BridgeSession::Finish() {
+  if (state_ == State::kPushing)
+    return Require(State::kBetweenPushes, "FINISH");
+  return Annotate(link_.client->Finish(absl::OkStatus()), "at the end");
+}
+
+void BridgeSession::GiveUp(const absl::Status& why) {
+  pipeline_->Abandon();
+  const absl::Status told = link_.client->Finish(why);
+  if (!told.ok()) LOG(WARNING) << "the servers were not told: " << told;
+}
+
+}  // namespace ps

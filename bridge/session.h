@@ -1,0 +1,131 @@
+// A worker whose gradients, data and optimizer are in another process: what a
+// worker does with weights and servers, without the rest.
+//
+// The session works in delta mode (worker/worker_weights.h) with the other
+// process's optimizer as the rule: x are the servers' weights, e is what this
+// worker has not sent yet, and y = x - a e are the weights of the other
+// process, where a is OptimizerConfig.step_ahead. That process moves y in any
+// way; its step is s = (y as it was given) - (y now). A push sends as much of
+// e + s as the compressor picks, and keeps the rest.
+#ifndef BRIDGE_SESSION_H_
+#define BRIDGE_SESSION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "proto/config.pb.h"
+#include "tensor/backend.h"
+#include "tensor/parameter_info.h"
+#include "tensor/tensor.h"
+#include "transport/interruption.h"
+#include "worker/gradient_pipeline.h"
+#include "worker/join_cluster.h"
+#include "worker/server_state.h"
+#include "worker/worker_context.h"
+
+namespace ps {
+
+struct BridgeSessionOptions {
+  const JobConfig* config = nullptr;  // Validated; its model is external.
+  int worker_rank = 0;
+  uint64_t incarnation = 0;
+  std::string name;  // Of the other process, for servers: "host:pid".
+  std::vector<ParameterInfo> parameters;  // At least one, none empty.
+  // All parameters, one after the other: from the other process, and to it.
+  float* in = nullptr;
+  float* out = nullptr;
+  // Ends waits for servers; null: nothing does.
+  Interruption* interruption = nullptr;
+  // None of the pointers is owned; all outlive the session.
+};
+
+// Since the session began. Times are seconds of this worker.
+struct BridgeTotals {
+  int64_t pushes = 0;
+  int64_t bytes_up = 0;    // All workers' pushes.
+  int64_t bytes_down = 0;  // This worker's answers.
+  double compress = 0;
+  double await = 0;
+  double apply = 0;
+};
+
+// Not thread-safe. SetFirstWeights by rank 0 and then Pull come first; a push
+// is BeginPush, Ready for every bucket in order, AwaitPush. Calls in another
+// order return kFailedPrecondition.
+//
+// Errors of all methods: those of ParameterClient, which are final; that of the
+// interruption.
+class BridgeSession {
+ public:
+  // Registers with all servers, and waits for those that have not started.
+  // Errors: also kInvalidArgument for a rank or addresses that do not fit the
+  // job.
+  static absl::StatusOr<std::unique_ptr<BridgeSession>> Open(
+      const BridgeSessionOptions& options);
+
+  // Bucket 0 has the last parameters.
+  const std::vector<Bucket>& buckets() const { return context_.buckets; }
+
+  // For rank 0: gives servers the weights in `in`.
+  absl::Status SetFirstWeights();
+
+  // Writes the servers' first weights to `out`; waits until they have some.
+  absl::Status Pull();
+
+  absl::Status BeginPush();
+  // `in` has the other process's weights of this bucket. Errors: also
+  // kOutOfRange for a step that is not finite, where the job does not skip it;
+  // kInvalidArgument for a bucket that is not the next one.
+  absl::Status Ready(int bucket);
+  // Waits for all answers, and writes the weights to go on with to `out`.
+  absl::Status AwaitPush();
+
+  // Between pushes: writes the servers' weights to `in`.
+  absl::Status ReadServersWeights();
+
+  // Tells all servers that this worker is done, and waits for the others.
+  absl::Status Finish();
+
+  // Tells all servers why this worker gives up. Must be the last call.
+  void GiveUp(const absl::Status& why);
+
+  BridgeTotals totals() const { return totals_; }
+  // Euclidean norm of what has not been sent yet. Costs a pass over memory.
+  absl::StatusOr<double> ResidualNorm() { return pipeline_->ResidualNorm(); }
+
+ private:
+  enum class State { kJoined, kBetweenPushes, kPushing };
+
+  explicit BridgeSession(const BridgeSessionOptions& options)
+      : options_(options) {}
+  absl::Status Join();
+  absl::Status Require(State state, const char* call) const;
+  absl::Status StepOf(int bucket);
+  // That of a bucket whose push has failed, if this is not finite.
+  absl::Status ExplainFailure(int bucket, const absl::Status& failure);
+
+  const BridgeSessionOptions options_;
+  std::unique_ptr<Backend> backend_;
+  ClusterLink link_;
+  WorkerContext context_;
+  std::unique_ptr<GradientPipeline> pipeline_;
+  std::unique_ptr<ServerState> servers_;
+  Tensor x_;      // [elements]: the servers' weights.
+  Tensor steps_;  // [elements]: s.
+  State state_ = State::kJoined;
+  int next_bucket_ = 0;  // Of the push.
+  int64_t push_ = 0;
+  std::optional<absl::Time> last_push_ended_;
+  BridgeTotals totals_;
+};
+
+}  // namespace ps
+
+#endif  // BRIDGE_SESSION_H_

@@ -1,0 +1,89 @@
+#include "common/external_model.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "common/config.h"
+
+namespace ps {
+namespace {
+
+constexpr char kWithExternal[] = " with model.name \"external\"";
+
+// The fields that the user's program decides, as far as the job sets them.
+JobConfig LeftToTheProgram(const JobConfig& config) {
+  JobConfig rest;
+  *rest.mutable_model() = config.model();
+  rest.mutable_model()->clear_name();
+  *rest.mutable_data() = config.data();
+  *rest.mutable_schedule() = config.schedule();
+  *rest.mutable_training() = config.training();
+  rest.mutable_training()->clear_bucket_megabytes();
+  rest.mutable_training()->clear_max_iterations();
+  rest.mutable_training()->clear_non_finite();
+  *rest.mutable_worker_optimizer() = config.worker_optimizer();
+  rest.mutable_worker_optimizer()->clear_name();
+  rest.mutable_worker_optimizer()->clear_step_ahead();
+  return rest;
+}
+
+}  // namespace
+
+bool HasExternalModel(const JobConfig& config) {
+  return config.model().name() == kExternal;
+}
+
+absl::Status CheckModelIsHere(const ModelConfig& model) {
+  if (model.name() != kExternal) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "this job's model is in a program of yours (model.name is "
+      "\"external\"): gradsieve train JOB -- python3 train.py");
+}
+
+void CheckExternalModel(const JobConfig& config, ConfigProblems* problems) {
+  const std::string& rule = config.worker_optimizer().name();
+  if (!HasExternalModel(config)) {
+    problems->CheckThat(rule != kExternal, "worker_optimizer.name",
+                        "\"external\"",
+                        "must be a rule unless model.name is \"external\": "
+                        "workers of this job take the steps themselves");
+    return;
+  }
+  if (rule != kExternal) {
+    problems->Add("worker_optimizer.name",
+                  config.has_worker_optimizer() ? absl::StrCat("\"", rule, "\"")
+                                                : "unset",
+                  absl::StrCat("must be \"external\"", kWithExternal,
+                               ": the program that has the model takes the "
+                               "steps"));
+  }
+  JobConfig defaults;
+  defaults.mutable_worker_optimizer();
+  for (const std::string& field : DescribeConfigDifferences(
+           ResolvedConfigText(LeftToTheProgram(config)),
+           ResolvedConfigText(defaults), /*values=*/false)) {
+    problems->Add(field, "set",
+                  absl::StrCat("must be left out", kWithExternal,
+                               ": the program that has the model decides it"));
+  }
+  const ConsistencyConfig& consistency = config.consistency();
+  problems->CheckThat(consistency.mode() == ConsistencyConfig::SYNCHRONOUS,
+                      "consistency.mode",
+                      ConsistencyConfig::Mode_Name(consistency.mode()),
+                      absl::StrCat("must be SYNCHRONOUS", kWithExternal));
+  problems->CheckThat(consistency.step_timeout_seconds() == 0,
+                      "consistency.step_timeout_seconds",
+                      consistency.step_timeout_seconds(),
+                      absl::StrCat("must be 0", kWithExternal));
+  problems->CheckThat(consistency.local_steps() == 1, "consistency.local_steps",
+                      consistency.local_steps(),
+                      absl::StrCat("must be 1", kWithExternal));
+  problems->CheckThat(
+      config.checkpoint().directory().empty(), "checkpoint.directory",
+      absl::StrCat("\"", config.checkpoint().directory(), "\""),
+      absl::StrCat("must be empty", kWithExternal,
+                   ": the program that has the model saves what it goes on "
+                   "from"));
+}
+
+}  // namespace ps

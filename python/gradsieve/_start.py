@@ -1,0 +1,108 @@
+"""Which rank this is, where the programs are, and a server for a script that is
+started alone."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from typing import List, Optional, Sequence
+
+from gradsieve._errors import ConfigError
+
+# In the order in which they are looked at.
+RANK_VARIABLES = ('GRADSIEVE_RANK', 'RANK', 'OMPI_COMM_WORLD_RANK',
+                  'SLURM_PROCID', 'JOB_COMPLETION_INDEX')
+
+# The job of a script that names none.
+DEFAULT_JOB = '''\
+name: "script"
+model { name: "external" }
+worker_optimizer { name: "external" }
+compressor { name: "sidco_e" ratio: 0.01 value_code: "int8_block" }
+cluster { num_workers: 1 num_servers: 1 }
+'''
+
+
+def find_rank(rank: Optional[int]) -> Optional[int]:
+    """The given rank, or that of the first variable that is set; or None."""
+    if rank is not None:
+        return rank
+    for name in RANK_VARIABLES:
+        if name in os.environ:
+            return _number(name)
+    return None
+
+
+def find_size(size: Optional[int]) -> Optional[int]:
+    """The given number of ranks, or WORLD_SIZE; or None."""
+    if size is None and 'WORLD_SIZE' in os.environ:
+        return _number('WORLD_SIZE')
+    return size
+
+
+def find_program(name: str) -> str:
+    """The file of the program ``bridge`` or ``server``.
+
+    Raises:
+      ConfigError: it is not there.
+    """
+    here = os.path.dirname(os.path.abspath(__file__))
+    candidates = []
+    variable = 'GRADSIEVE_' + name.upper()
+    if variable in os.environ:
+        candidates.append(os.environ[variable])
+    # This package in a clone.
+    candidates.append(os.path.join(os.path.dirname(os.path.dirname(here)),
+                                   'bazel-bin', name, name))
+    command = shutil.which('gradsieve')
+    if command is not None:
+        beside = os.path.dirname(os.path.realpath(command))
+        candidates.append(os.path.join(beside, name))
+        candidates.append(os.path.join(os.path.dirname(beside), name, name))
+    for candidate in candidates:
+        if os.path.isfile(candidate) and os.access(candidate, os.X_OK):
+            return candidate
+    raise ConfigError(
+        'the program %s is neither %s; put gradsieve on PATH (tools/install), or '
+        'set %s' % (name, ' nor '.join(candidates), variable), 'NOT_FOUND')
+
+
+class OwnServer:
+    """A server for one rank, at a socket in a folder that only this user can
+    open.
+
+    Attributes:
+      overrides: what the worker must set in its job.
+    """
+
+    def __init__(self, job: str, overrides: Sequence[str]) -> None:
+        self._folder = tempfile.mkdtemp(prefix='gradsieve-')
+        address = 'unix:%s/server-0' % self._folder
+        self.overrides = [
+            'cluster.num_servers=1', 'cluster.servers=' + address
+        ]  # type: List[str]
+        arguments = [find_program('server'), '--config=' + job, '--index=0']
+        arguments += ['--set=' + override
+                      for override in [*overrides, *self.overrides]]
+        with open(os.path.join(self._folder, 'log'), 'wb') as log:
+            self._process = subprocess.Popen(
+                arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                stderr=log, start_new_session=True)
+
+    def close(self) -> None:
+        """Removes its files. It ends by itself, with its job."""
+        try:
+            self._process.wait(2.0)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _number(variable: str) -> int:
+    text = os.environ[variable]
+    try:
+        return int(text)
+    except ValueError:
+        raise ConfigError('%s is "%s"; must be a number' % (variable, text),
+                          'INVALID_ARGUMENT') from None

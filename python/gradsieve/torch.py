@@ -1,0 +1,555 @@
+"""Train a PyTorch model on several ranks over a slow network.
+
+Each rank runs the same script, with its own copy of the model and its own part
+of the data, and steps its own optimizer. After every step the ranks exchange how
+far they have moved: the servers take the mean, of which a compressor may leave
+most elements to later steps (*delta mode*)::
+
+    import gradsieve.torch as gs
+
+    gs.init()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3)
+    optimizer = gs.DistributedOptimizer(optimizer, model)
+    for inputs, labels in loader:            # each rank reads its own part
+        optimizer.zero_grad()
+        loss_of(model(inputs), labels).backward()
+        optimizer.step()                     # steps, and exchanges
+    with gs.server_weights(model):           # the same on all ranks
+        if gs.is_leader():
+            torch.save(model.state_dict(), 'model.pt')
+    gs.finish()
+
+``gradsieve train JOB -- python3 script.py`` starts the servers, and the script
+once for each rank. docs/pytorch.md has the whole story.
+
+Every function raises ``Error`` or one of its subclasses; the messages are those
+of the programs.
+"""
+
+import atexit
+import contextlib
+import os
+import sys
+import tempfile
+import time
+import types
+from typing import Any, Dict, Iterator, List, Mapping, Optional, TypeVar
+
+import torch
+
+from gradsieve import _session, _start
+from gradsieve._errors import (ConfigError, Error, Forked, Interrupted, JobFailed,
+                               NotFinite, ServerLost, StartupTimeout)
+
+__all__ = [
+    'ConfigError', 'DistributedOptimizer', 'Error', 'Forked', 'Interrupted',
+    'JobFailed', 'NotFinite', 'ServerLost', 'StartupTimeout', 'finish', 'init',
+    'is_leader', 'rank', 'server_weights', 'size', 'stats',
+]
+
+_Optimizer = TypeVar('_Optimizer', bound=torch.optim.Optimizer)
+
+
+class _State:
+    """What this process has begun."""
+
+    def __init__(self) -> None:
+        self.pid = os.getpid()
+        self.session = None  # type: Optional[_session.Session]
+        self.server = None  # type: Optional[_start.OwnServer]
+        self.own_job = ''  # A file, if no job was given.
+        self.exchange = None  # type: Optional[_Exchange]
+        self.hooked = False
+        self.reason = ''  # Of an exception that ends the process.
+        self.exit_code = 0  # For such an exception, if it is one of ours.
+
+
+_state = _State()
+
+
+def init(job: Optional[str] = None, *, rank: Optional[int] = None,
+         size: Optional[int] = None, timeout: float = 1800.0,
+         fields: Optional[Mapping[str, Any]] = None) -> None:
+    """Reads the job and finds out which rank this is. Call it once, in the
+    process that trains.
+
+    Args:
+      job: the file of the job, with ``model { name: "external" }``; by default
+        that of ``gradsieve train`` (the variable GRADSIEVE_JOB), or else a job
+        of one rank that sends one element in a hundred.
+      rank: which rank this is, from 0; by default the variable GRADSIEVE_RANK,
+        RANK, OMPI_COMM_WORLD_RANK, SLURM_PROCID or JOB_COMPLETION_INDEX.
+      size: the number of ranks; by default WORLD_SIZE. It must be the job's
+        cluster.num_workers.
+      timeout: how long one exchange may take, in seconds.
+      fields: fields of the job to set, as ``--set`` does, by name. Servers must
+        have the same.
+
+    Raises:
+      ConfigError: the job, the rank or the size is wrong; a program is missing.
+
+    Example::
+
+        gs.init('job.textproto', fields={'compressor.ratio': 0.001})
+    """
+    _check_process()
+    if _state.session is not None and _state.session.is_open:
+        raise ConfigError('gradsieve.init is called twice', 'FAILED_PRECONDITION')
+    overrides = ['%s=%s' % (name, _text(value))
+                 for name, value in (fields or {}).items()]
+    found_rank = _start.find_rank(rank)
+    found_size = _start.find_size(size)
+    job = job or os.environ.get('GRADSIEVE_JOB')
+    if job is None:
+        with tempfile.NamedTemporaryFile('w', suffix='.textproto',
+                                         delete=False) as file:
+            file.write(_start.DEFAULT_JOB)
+        job = _state.own_job = file.name
+    _state.pid = os.getpid()
+    _state.exchange = None
+    _hook_the_end()
+    _connect(job, found_rank, found_size, overrides, timeout)
+
+
+def rank() -> int:
+    """This process's rank, from 0.
+
+    Example::
+
+        sampler = DistributedSampler(data, num_replicas=gs.size(), rank=gs.rank())
+    """
+    return _session_here().rank
+
+
+def size() -> int:
+    """The number of ranks, ``cluster.num_workers`` of the job."""
+    return _session_here().num_workers
+
+
+def is_leader() -> bool:
+    """Whether this is rank 0, which should print and save for all.
+
+    Example::
+
+        if gs.is_leader():
+            print('epoch', epoch)
+    """
+    return rank() == 0
+
+
+def DistributedOptimizer(optimizer: _Optimizer,
+                         model: torch.nn.Module) -> _Optimizer:
+    """Joins the job: gives every rank the weights of rank 0, and has each
+    ``optimizer.step()`` exchange what the step has changed.
+
+    Schedulers, ``GradScaler`` and everything else that has the optimizer keep
+    working. Gradients are not looked at: accumulate them, or clip them, as in a
+    script for one process. Load a checkpoint of the model first: what is changed
+    later counts as a part of the next step. All ranks must call ``step`` equally
+    often. Buffers, such as the statistics of batch normalisation, stay each
+    rank's own.
+
+    Args:
+      optimizer: any optimizer of the model's parameters.
+      model: the model. Its parameters with ``requires_grad`` are exchanged:
+        float32, of any shape, on any device. Each is known by its name and
+        shape, which must be the same on all ranks.
+
+    Returns:
+      ``optimizer`` itself.
+
+    Raises:
+      ConfigError: a parameter or the model is of a kind that cannot be
+        exchanged, or another rank has another model; the message names what.
+      StartupTimeout: a server, or rank 0, did not come in time.
+
+    Example::
+
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        optimizer = gs.DistributedOptimizer(optimizer, model)
+    """
+    session = _session_here()
+    if _state.exchange is not None:
+        raise ConfigError('DistributedOptimizer is called twice; a process has '
+                          'one optimizer in a job', 'FAILED_PRECONDITION')
+    _state.exchange = _Exchange(session, optimizer, model)
+    return optimizer
+
+
+@contextlib.contextmanager
+def server_weights(model: torch.nn.Module) -> Iterator[torch.nn.Module]:
+    """Within this context the model has the servers' weights, which are the same
+    on all ranks: for evaluation and for saving. Afterwards it has its own again,
+    which may be ahead of them by what this rank has not sent yet.
+
+    Args:
+      model: that of ``DistributedOptimizer``.
+
+    Example::
+
+        with gs.server_weights(model):
+            accuracy = evaluate(model)
+    """
+    _session_here()
+    exchange = _state.exchange
+    if exchange is None:
+        raise ConfigError('server_weights needs DistributedOptimizer first',
+                          'FAILED_PRECONDITION')
+    exchange.check_model(model)
+    own = exchange.swap_in_servers_weights()
+    try:
+        yield model
+    finally:
+        exchange.restore(own)
+
+
+def stats() -> Dict[str, float]:
+    """What has been exchanged so far.
+
+    Returns:
+      ``steps``; ``bytes_up``, of all ranks' pushes; ``bytes_down``, of the
+      answers to this rank; seconds of this rank: ``exchange_seconds`` in all,
+      and of these ``copy_seconds`` between the model and the bridge, and
+      ``compress_seconds``, ``await_seconds`` and ``apply_seconds`` in the bridge;
+      ``residual_norm``, the Euclidean norm of what this rank has not sent yet.
+
+    Example::
+
+        print(gs.stats()['bytes_up'] / gs.stats()['steps'], 'bytes a step')
+    """
+    session = _session_here()
+    exchange = _state.exchange
+    if exchange is None:
+        raise ConfigError('stats needs DistributedOptimizer first',
+                          'FAILED_PRECONDITION')
+    with session.use():
+        result = session.stats()
+    result['exchange_seconds'] = exchange.seconds
+    result['copy_seconds'] = exchange.copy_seconds
+    return result
+
+
+def finish() -> None:
+    """Ends the job together with all other ranks, for which it waits. A process
+    that ends without it has given up: the others fail, and say so.
+
+    Example::
+
+        gs.finish()
+    """
+    _session_here().finish()
+    _close_server()
+
+
+class _Exchange:
+    """The model's parameters, and how they get to the bridge and back."""
+
+    def __init__(self, session: _session.Session,
+                 optimizer: torch.optim.Optimizer,
+                 model: torch.nn.Module) -> None:
+        self.seconds = 0.0
+        self.copy_seconds = 0.0
+        self._swapped = False
+        self._session = session
+        self._optimizer = optimizer
+        _check_kinds(optimizer, model)
+        named = list(model.named_parameters())
+        self._frozen = [(name, p) for name, p in named if not p.requires_grad]
+        self._trained = [(name, p) for name, p in named if p.requires_grad]
+        for name, parameter in self._trained:
+            _check_parameter(name, parameter)
+        self._names = {id(p): name for name, p in named}
+        self._check_groups()
+        self._trained = [(name, p) for name, p in self._trained if p.numel() > 0]
+        if not self._trained:
+            raise ConfigError('the model has no parameter with requires_grad',
+                              'INVALID_ARGUMENT')
+        with session.use():
+            buckets = session.open(
+                [(name, list(p.shape) or [1]) for name, p in self._trained])
+            self._make_views()
+            # By bucket, in which order READY goes.
+            self._buckets = [[] for _ in range(max(buckets) + 1)]  # type: List[List[int]]
+            for i, bucket in enumerate(buckets):
+                self._buckets[bucket].append(i)
+            if session.rank == 0:
+                for bucket in self._buckets:
+                    self._copy_in(bucket)
+                session.ask(_session.FIRST)
+            session.ask(_session.PULL)
+            self._copy_out(self._out)
+        self._wrap_step()
+
+    def check_model(self, model: torch.nn.Module) -> None:
+        theirs = {id(p) for p in model.parameters()}
+        if not all(id(p) in theirs for _, p in self._trained):
+            raise ConfigError('server_weights needs the model of '
+                              'DistributedOptimizer', 'INVALID_ARGUMENT')
+
+    def push(self) -> None:
+        """Exchanges how far the parameters have moved."""
+        start = time.perf_counter()
+        session = self._session
+        with session.use():
+            self._check_unchanged()
+            session.tell(_session.BEGIN)
+            for number, bucket in enumerate(self._buckets):
+                self._copy_in(bucket)
+                session.tell(_session.READY, number)
+            session.ask(_session.WAIT)
+            self._copy_out(self._out)
+        self.seconds += time.perf_counter() - start
+
+    def swap_in_servers_weights(self) -> List[torch.Tensor]:
+        """Returns the parameters' own values."""
+        if self._swapped:
+            raise ConfigError('server_weights is called within server_weights',
+                              'FAILED_PRECONDITION')
+        with self._session.use(), torch.no_grad():
+            self._session.ask(_session.SERVERS)
+            own = [p.detach().clone() for _, p in self._trained]
+            self._copy_out(self._in)
+        self._swapped = True
+        return own
+
+    def restore(self, own: List[torch.Tensor]) -> None:
+        self._copy_out(own)
+        self._swapped = False
+
+    def _make_views(self) -> None:
+        block = self._session.block
+        assert block is not None
+        arrays = [torch.frombuffer(block.memory, dtype=torch.float32,
+                                   count=block.num_elements, offset=offset)
+                  for offset in (block.in_offset, block.out_offset)]
+        views = [[], []]  # type: List[List[torch.Tensor]]
+        offset = 0
+        for _, parameter in self._trained:
+            end = offset + parameter.numel()
+            for array, of_array in zip(arrays, views):
+                of_array.append(array[offset:end].view(parameter.shape))
+            offset = end
+        # One for each parameter.
+        self._in, self._out = views
+
+    @torch.no_grad()
+    def _copy_in(self, bucket: List[int]) -> None:
+        start = time.perf_counter()
+        for i in bucket:
+            self._in[i].copy_(self._trained[i][1])
+        self.copy_seconds += time.perf_counter() - start
+
+    @torch.no_grad()
+    def _copy_out(self, values: List[torch.Tensor]) -> None:
+        start = time.perf_counter()
+        for (_, parameter), value in zip(self._trained, values):
+            parameter.copy_(value)
+        self.copy_seconds += time.perf_counter() - start
+
+    def _wrap_step(self) -> None:
+        optimizer = self._optimizer
+        if hasattr(optimizer, 'register_step_post_hook'):
+            optimizer.register_step_post_hook(lambda *_: self.push())
+            return
+        # Before torch 2.0. A scheduler that is made later calls __func__ of the
+        # method; one that was made before recognizes its own mark.
+        inner = optimizer.step
+
+        def step(self_: torch.optim.Optimizer, *args: Any, **kwargs: Any) -> Any:
+            result = inner(*args, **kwargs)
+            self.push()
+            return result
+
+        if hasattr(inner, '_with_counter'):
+            step._with_counter = True  # type: ignore[attr-defined]
+        optimizer.step = types.MethodType(step, optimizer)  # type: ignore
+
+    def _check_groups(self) -> None:
+        self._num_optimized = 0
+        for group in self._optimizer.param_groups:
+            for parameter in group['params']:
+                self._num_optimized += 1
+                if id(parameter) not in self._names:
+                    raise ConfigError(
+                        'the optimizer has a parameter of shape %s that the model '
+                        'does not have' % list(parameter.shape),
+                        'INVALID_ARGUMENT')
+
+    def _check_unchanged(self) -> None:
+        if self._swapped:
+            raise ConfigError('step() is called within server_weights',
+                              'FAILED_PRECONDITION')
+        groups = self._optimizer.param_groups
+        if sum(len(group['params']) for group in groups) != self._num_optimized:
+            last = groups[-1]['params'][-1]
+            raise ConfigError(
+                'the optimizer has other parameters than when '
+                'DistributedOptimizer was called, %s of shape %s among them' %
+                (self._names.get(id(last), 'a new one'), list(last.shape)),
+                'FAILED_PRECONDITION')
+        for name, parameter in self._frozen:
+            if parameter.requires_grad:
+                raise ConfigError(
+                    'the parameter %s was frozen when DistributedOptimizer was '
+                    'called, and now has requires_grad: it is not exchanged' %
+                    name, 'FAILED_PRECONDITION')
+
+
+# Classes whose objects share out parameters in their own way, by module and
+# name, and what to do instead.
+_OTHER_WAYS = {
+    'DistributedDataParallel': 'give it the plain model (model.module)',
+    'DataParallel': 'give it the plain model (model.module)',
+    'FullyShardedDataParallel': 'it shards the parameters, which must be whole '
+                                'on every rank',
+    'FSDPModule': 'it shards the parameters, which must be whole on every rank',
+    'DeepSpeedEngine': 'it has its own exchange',
+    'ZeroRedundancyOptimizer': "it shards the optimizer's state: use the plain "
+                               'optimizer',
+    'DeepSpeedZeroOptimizer': "it shards the optimizer's state: use the plain "
+                              'optimizer',
+}
+
+
+def _check_kinds(optimizer: torch.optim.Optimizer,
+                 model: torch.nn.Module) -> None:
+    if not isinstance(model, torch.nn.Module):
+        raise ConfigError('the model is of type %s; must be a torch.nn.Module' %
+                          type(model).__name__, 'INVALID_ARGUMENT')
+    for what in [optimizer, *model.modules()]:
+        for kind in type(what).__mro__:
+            if kind.__name__ in _OTHER_WAYS:
+                raise ConfigError('%s cannot be used with DistributedOptimizer: '
+                                  '%s' % (kind.__name__,
+                                          _OTHER_WAYS[kind.__name__]),
+                                  'INVALID_ARGUMENT')
+    if not isinstance(optimizer, torch.optim.Optimizer):
+        raise ConfigError('the optimizer is of type %s; must be a '
+                          'torch.optim.Optimizer' % type(optimizer).__name__,
+                          'INVALID_ARGUMENT')
+
+
+def _check_parameter(name: str, parameter: torch.Tensor) -> None:
+    problem = ''
+    if type(parameter).__name__ in ('UninitializedParameter',):
+        problem = 'has no values yet; run one batch first'
+    elif any(kind.__name__ == 'DTensor'
+             for kind in (*type(parameter).__mro__,
+                          *type(parameter.data).__mro__)):
+        problem = 'is a DTensor; it must be whole on every rank'
+    elif parameter.layout != torch.strided:
+        problem = 'is sparse; it must be dense'
+    elif parameter.is_complex():
+        problem = 'is complex; it must be float32'
+    elif parameter.dtype in (torch.float16, torch.bfloat16):
+        problem = ('is %s; keep float32 parameters and use autocast' %
+                   str(parameter.dtype).replace('torch.', ''))
+    elif parameter.dtype != torch.float32:
+        problem = 'is %s; it must be float32' % str(parameter.dtype).replace(
+            'torch.', '')
+    elif parameter.device.type == 'meta':
+        problem = 'is on the device "meta", and has no values'
+    if problem:
+        raise ConfigError('the parameter %s %s' % (name, problem),
+                          'INVALID_ARGUMENT')
+
+
+def _connect(job: str, rank: Optional[int], size: Optional[int],
+             overrides: List[str], timeout: float) -> None:
+    program = _start.find_program('bridge')
+    session = _session.Session(program, job, rank or 0, overrides, timeout)
+    try:
+        ranks = session.num_workers
+        if size is not None and size != ranks:
+            raise ConfigError(
+                'there are %d ranks (size, or WORLD_SIZE), and the job has '
+                'cluster.num_workers %d' % (size, ranks), 'INVALID_ARGUMENT')
+        if rank is None and ranks > 1:
+            raise ConfigError(
+                'the job has %d ranks, and nothing says which this is: give '
+                'gradsieve.init a rank, or set %s' %
+                (ranks, ', '.join(_start.RANK_VARIABLES)), 'INVALID_ARGUMENT')
+        if rank is not None and not 0 <= rank < ranks:
+            raise ConfigError(
+                'the rank is %d; the job has ranks 0 to %d '
+                '(cluster.num_workers)' % (rank, ranks - 1), 'INVALID_ARGUMENT')
+        if session.num_addresses > 0:
+            _state.session = session
+            return
+        if ranks > 1:
+            raise ConfigError(
+                'nothing says where the servers of the job are: start the script '
+                'by gradsieve train JOB -- python3 SCRIPT, or set '
+                'cluster.servers in the job', 'INVALID_ARGUMENT')
+    except Error as error:
+        session.abort(str(error))
+        raise
+    # Nothing but the job was read.
+    session.finish()
+    _state.server = _start.OwnServer(job, overrides)
+    _state.session = _session.Session(
+        program, job, 0, overrides + _state.server.overrides, timeout)
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _check_process() -> None:
+    if _state.session is not None and _state.pid != os.getpid():
+        raise Forked('the session belongs to process %d, and this is process %d: '
+                     'only the process that called gradsieve.init may use it' %
+                     (_state.pid, os.getpid()), 'FAILED_PRECONDITION')
+
+
+def _session_here() -> _session.Session:
+    if _state.session is None:
+        raise ConfigError('call gradsieve.init first', 'FAILED_PRECONDITION')
+    _check_process()
+    return _state.session
+
+
+def _close_server() -> None:
+    if _state.server is not None:
+        _state.server.close()
+        _state.server = None
+    if _state.own_job:
+        os.unlink(_state.own_job)
+        _state.own_job = ''
+
+
+def _hook_the_end() -> None:
+    """Has the other ranks told when this process ends without ``finish``."""
+    if _state.hooked:
+        return
+    _state.hooked = True
+    previous = sys.excepthook
+
+    def excepthook(kind: Any, value: BaseException, traceback: Any) -> None:
+        _state.reason = '%s: %s' % (kind.__name__, value) if str(
+            value) else kind.__name__
+        if isinstance(value, Error):
+            _state.exit_code = value.exit_code
+        previous(kind, value, traceback)
+
+    sys.excepthook = excepthook
+    # Runs after the handlers of modules that were imported later.
+    atexit.register(_at_exit)
+
+
+def _at_exit() -> None:
+    if _state.pid != os.getpid():
+        return
+    session = _state.session
+    if session is not None and session.is_open:
+        reason = _state.reason or 'the script ended without gradsieve.finish()'
+        session.abort(reason)
+        if not _state.reason:
+            print('gradsieve: rank %d: %s' % (session.rank, reason),
+                  file=sys.stderr)
+    _close_server()
+    # The launcher acts on the code.
+    if _state.exit_code and 'GRADSIEVE_JOB' in os.environ:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(_state.exit_code)

@@ -1,0 +1,245 @@
+"""Delta mode against plain PyTorch."""
+
+import copy
+import json
+import subprocess
+import unittest
+
+import torch
+from torch import nn
+
+import gradsieve.torch as gs
+from ranks import COMMAND, Job
+
+SGD = lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9)
+BUCKETS = 'training { bucket_megabytes: 0.0005 }'
+ADAMW = lambda p: torch.optim.AdamW(p, lr=0.01)
+
+
+class Odd(nn.Module):
+    """Tied, unused, frozen, scalar and empty parameters, and batch
+    normalisation."""
+
+    def __init__(self):
+        super().__init__()
+        self.embedding = nn.Embedding(20, 16)
+        # A bias before a normalisation has a gradient of rounding errors.
+        self.middle = nn.Linear(16, 16, bias=False)
+        self.norm = nn.BatchNorm1d(16)
+        self.frozen = nn.Linear(16, 16)
+        self.unused = nn.Linear(3, 5)
+        self.scale = nn.Parameter(torch.tensor(1.5))
+        self.empty = nn.Parameter(torch.zeros(0, 4))
+        self.out = nn.Linear(16, 20, bias=False)
+        self.out.weight = self.embedding.weight
+        for parameter in self.frozen.parameters():
+            parameter.requires_grad_(False)
+
+    def forward(self, tokens):
+        x = self.norm(self.middle(self.embedding(tokens)))
+        return self.out(self.frozen(torch.tanh(x)) * self.scale)
+
+
+def make(seed):
+    torch.manual_seed(seed)
+    return Odd()
+
+
+def tokens_of(rank, step):
+    generator = torch.Generator().manual_seed(100 * rank + step)
+    return torch.randint(0, 20, (8,), generator=generator)
+
+
+def loss_of(model, tokens):
+    return nn.functional.cross_entropy(model(tokens), (tokens + 1) % 20)
+
+
+def weights(model):
+    return {name: p.detach().clone() for name, p in model.named_parameters()}
+
+
+def plain_step(model, optimizer, rank, step, **how):
+    optimizer.zero_grad()
+    for part in range(how.get('accumulate', 1)):
+        loss_of(model, tokens_of(rank, step + 1000 * part)).backward()
+    if 'clip' in how:
+        nn.utils.clip_grad_norm_(model.parameters(), how['clip'])
+    optimizer.step()
+
+
+def train(rank, new_optimizer, steps, how=None):
+    """Returns the weights before, after each step, and at the servers."""
+    # Those of rank 0 count.
+    model = make(seed=rank)
+    frozen = copy.deepcopy(model.frozen.state_dict())
+    optimizer = new_optimizer(model.parameters())
+    wrapped = gs.DistributedOptimizer(optimizer, model)
+    assert wrapped is optimizer
+    history = [weights(model)]
+    for step in range(steps):
+        plain_step(model, optimizer, rank, step, **(how or {}))
+        history.append(weights(model))
+    with gs.server_weights(model) as same:
+        assert same is model
+        servers = weights(model)
+    for name, value in weights(model).items():
+        assert torch.equal(value, history[-1][name]), name
+    for name, value in model.frozen.state_dict().items():
+        assert torch.equal(value, frozen[name]), name
+    return history, servers, gs.stats()
+
+
+def largest_difference(a, b, skip=('frozen',)):
+    return max((a[name] - b[name]).abs().max().item() for name in a
+               if a[name].numel() > 0 and not name.startswith(skip))
+
+
+class DeltaTest(unittest.TestCase):
+
+    def test_all_ranks_begin_with_the_weights_of_rank_0(self):
+        with Job() as job:
+            results = job.results(train, SGD, 0)
+        first = weights(make(seed=0))
+        for history, servers, stats in results:
+            self.assertEqual(largest_difference(history[0], first), 0)
+            self.assertEqual(largest_difference(servers, first), 0)
+            self.assertEqual(stats['steps'], 0)
+
+    def check_one_rank(self, new_optimizer, how=None, more=''):
+        with Job(ranks=1, more=more) as job:
+            (history, _, stats), = job.results(train, new_optimizer, 15, how)
+        model = make(seed=0)
+        optimizer = new_optimizer(model.parameters())
+        for step in range(15):
+            plain_step(model, optimizer, 0, step, **(how or {}))
+        self.assertLess(largest_difference(history[-1], weights(model)), 1e-6)
+        self.assertEqual(stats["steps"], 15)
+        return stats
+
+    def test_one_rank_is_plain_torch(self):
+        for new_optimizer in SGD, ADAMW:
+            self.check_one_rank(new_optimizer)
+
+    def test_gradients_are_accumulated_and_clipped_as_without(self):
+        self.check_one_rank(ADAMW, {'accumulate': 3, 'clip': 0.1})
+
+    def test_parameter_groups_keep_their_rates(self):
+        def groups(parameters):
+            parameters = list(parameters)
+            return torch.optim.SGD([{'params': parameters[:3], 'lr': 0.01},
+                                    {'params': parameters[3:]}], lr=0.1)
+        self.check_one_rank(groups)
+
+    def test_an_optimizer_with_a_closure_is_plain_torch(self):
+        def train_with_closure(rank, wrap):
+            model = make(seed=0)
+            optimizer = torch.optim.LBFGS(
+                [p for p in model.parameters() if p.requires_grad], max_iter=3)
+            if wrap:
+                gs.DistributedOptimizer(optimizer, model)
+            def closure():
+                optimizer.zero_grad()
+                loss = loss_of(model, tokens_of(rank, 0))
+                loss.backward()
+                return loss
+            for _ in range(3):
+                loss = optimizer.step(closure)
+                assert torch.is_tensor(loss)
+            return weights(model)
+        with Job(ranks=1) as job:
+            result, = job.results(train_with_closure, True)
+        self.assertLess(largest_difference(result, train_with_closure(0, False)),
+                        1e-5)
+
+    def check_mean_of_steps(self, new_optimizer, ranks, servers, more=''):
+        """The ranks' weights, in the mean, move by the mean of the steps."""
+        with Job(ranks, servers, more) as job:
+            results = job.results(train, new_optimizer, 10)
+        models = [make(seed=rank) for rank in range(ranks)]
+        optimizers = [new_optimizer(m.parameters()) for m in models]
+        for step in range(10):
+            for rank, (model, optimizer) in enumerate(zip(models, optimizers)):
+                # The ranks' own weights before the step.
+                with torch.no_grad():
+                    for name, p in model.named_parameters():
+                        if p.requires_grad:
+                            p.copy_(results[rank][0][step][name])
+                plain_step(model, optimizer, rank, step)
+            moved = [weights(model) for model in models]
+            for name in moved[0]:
+                if name.startswith('frozen') or moved[0][name].numel() == 0:
+                    continue
+                expected = sum(m[name].double() for m in moved) / ranks
+                mean = sum(r[0][step + 1][name].double() for r in results) / ranks
+                self.assertLess((mean - expected).abs().max().item(), 1e-6,
+                                '%s after step %d' % (name, step))
+        return results
+
+    def test_without_compression_all_ranks_take_the_mean_of_the_steps(self):
+        for new_optimizer in SGD, ADAMW:
+            # Small buckets make slices for two servers.
+            for ranks, servers, more in ((2, 1, ''), (3, 2, BUCKETS)):
+                results = self.check_mean_of_steps(new_optimizer, ranks, servers,
+                                                   more)
+                for history, at_servers, _ in results:
+                    self.assertEqual(
+                        largest_difference(at_servers, results[0][1]), 0)
+                    self.assertLess(
+                        largest_difference(history[-1], at_servers), 1e-6)
+
+    def test_with_compression_the_mean_of_the_weights_moves_as_far(self):
+        results = self.check_mean_of_steps(
+            SGD, 2, 1, 'compressor { name: "topk" ratio: 0.05 }')
+        # And what is at the servers is the same for all.
+        self.assertEqual(largest_difference(results[0][1], results[1][1]), 0)
+        for history, servers, stats in results:
+            squares = sum((history[-1][name] - servers[name]).double().pow(2).sum()
+                          for name in servers if not name.startswith('frozen'))
+            self.assertAlmostEqual(stats['residual_norm'], squares.sqrt().item(),
+                                   places=4)
+            self.assertGreater(stats['residual_norm'], 0)
+            self.assertGreater(stats['bytes_up'], 0)
+
+    def test_every_compressor_keeps_what_it_does_not_send(self):
+        listed = json.loads(subprocess.check_output(
+            [COMMAND, 'list', 'compressors', '--json']))
+        names = [entry['name'] for entry in listed]
+        self.assertIn('sidco_e', names)
+        for name in names:
+            more = 'compressor { name: "%s" ratio: 0.1 }' % name
+            with self.subTest(name):
+                # What lgc decodes at the servers is an approximation.
+                if name != 'lgc':
+                    self.check_one_rank(SGD, more=more)
+                    continue
+                with Job(ranks=1, more=more) as job:
+                    (history, _, stats), = job.results(train, SGD, 5)
+                self.assertEqual(stats['steps'], 5)
+                self.assertTrue(all(p.isfinite().all()
+                                    for p in history[-1].values()))
+
+    def test_several_buckets_change_nothing(self):
+        self.check_one_rank(SGD, more=BUCKETS)
+
+    def test_two_runs_have_the_same_bits(self):
+        runs = []
+        for _ in range(2):
+            with Job(more='compressor { name: "sidco_e" ratio: 0.05 }') as job:
+                runs.append(job.results(train, ADAMW, 8))
+        for first, second in zip(*runs):
+            self.assertEqual(largest_difference(first[0][-1], second[0][-1]), 0)
+
+    def test_the_default_job_needs_nothing_else(self):
+        def alone(rank):
+            model = make(seed=0)
+            optimizer = gs.DistributedOptimizer(SGD(model.parameters()), model)
+            for step in range(3):
+                plain_step(model, optimizer, rank, step)
+            return gs.size(), gs.rank(), gs.is_leader(), gs.stats()['steps']
+        with Job(ranks=1, start_servers=False) as job:
+            job.path = None
+            self.assertEqual(job.results(alone), [(1, 0, True, 3)])
+
+
+if __name__ == '__main__':
+    unittest.main()

@@ -1,0 +1,167 @@
+"""Jobs of tests: servers as processes, ranks as forks of the test or as scripts."""
+
+import multiprocessing
+import os
+import pickle
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+import traceback
+
+import torch
+
+import gradsieve.torch as gs
+
+SERVER = os.environ['GRADSIEVE_SERVER']
+COMMAND = os.environ['GRADSIEVE_COMMAND']
+
+_FORK = multiprocessing.get_context('fork')
+
+JOB = '''
+name: "test"
+model { name: "external" }
+worker_optimizer { name: "external" }
+cluster { num_workers: %d num_servers: %d %s
+  startup_timeout_seconds: 60
+  lost_server_timeout_seconds: 3
+  lost_worker_timeout_seconds: 20
+}
+%s
+'''
+
+
+class Job:
+    """A job and its running servers, as a context."""
+
+    def __init__(self, ranks=2, servers=1, more='', start_servers=True):
+        self.ranks = ranks
+        self.folder = tempfile.mkdtemp(prefix='gs')
+        self.path = os.path.join(self.folder, 'job.textproto')
+        addresses = ''.join('servers: "unix:%s/server-%d" ' % (self.folder, i)
+                            for i in range(servers))
+        with open(self.path, 'w') as file:
+            file.write(JOB % (ranks, servers, addresses, more))
+        self.servers = []
+        if start_servers:
+            for i in range(servers):
+                log = open(os.path.join(self.folder, 'server-%d.log' % i), 'wb')
+                with log:
+                    self.servers.append(subprocess.Popen(
+                        [SERVER, '--config=' + self.path, '--index=%d' % i],
+                        stderr=log))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for server in self.servers:
+            server.kill()
+            server.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def run(self, function, *arguments):
+        """Calls ``function(rank, *arguments)`` after gs.init, in a process for each
+        rank. Returns the results, in order of rank; an exception counts as its
+        result."""
+        pipes = []
+        processes = []
+        for rank in range(self.ranks):
+            reader, writer = _FORK.Pipe(duplex=False)
+            process = _FORK.Process(
+                target=_rank, args=(writer, self.path, rank, function, arguments))
+            process.start()
+            writer.close()
+            pipes.append(reader)
+            processes.append(process)
+        results = []
+        for rank, reader in enumerate(pipes):
+            if not reader.poll(120):
+                results.append(TimeoutError('rank %d does not end' % rank))
+                processes[rank].kill()
+                continue
+            try:
+                results.append(pickle.loads(reader.recv_bytes()))
+            except EOFError:
+                results.append(EOFError('rank %d died' % rank))
+        for process in processes:
+            process.join()
+        return results
+
+    def results(self, function, *arguments):
+        """The same; an exception fails the test."""
+        results = self.run(function, *arguments)
+        for rank, result in enumerate(results):
+            if isinstance(result, BaseException):
+                raise AssertionError('rank %d: %s: %s' % (
+                    rank, type(result).__name__, result))
+        return results
+
+    def script(self, rank, text, **variables):
+        """Starts a script in a process of its own."""
+        environment = dict(os.environ, GRADSIEVE_JOB=self.path, RANK=str(rank),
+                           WORLD_SIZE=str(self.ranks), **variables)
+        return subprocess.Popen(
+            [sys.executable, '-c', PRELUDE + textwrap.dedent(text)],
+            env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True)
+
+
+def _rank(writer, path, rank, function, arguments):
+    os.environ['RANK'] = str(rank)
+    torch.manual_seed(rank)
+    try:
+        gs.init(path)
+        result = function(rank, *arguments)
+        gs.finish()
+    except BaseException as error:  # pylint: disable=broad-except
+        if not isinstance(error, gs.Error):
+            traceback.print_exc()
+            error = RuntimeError('%s: %s' % (type(error).__name__, error))
+        result = error
+    # Not by `send`, which would share the memory of tensors.
+    writer.send_bytes(pickle.dumps(result))
+    writer.close()
+
+
+# A script's model, which is small, and its optimizer, before gs.init.
+PRELUDE = '''
+import os, signal, sys, time
+import torch
+import gradsieve.torch as gs
+torch.manual_seed(0)
+model = torch.nn.Linear(64, 64)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+def step():
+    optimizer.zero_grad()
+    model(torch.ones(1, 64)).sum().backward()
+    optimizer.step()
+def say(text):
+    print(text, flush=True)
+'''
+
+
+def wait_for_line(process, text, seconds=120):
+    """Waits until a script has printed this line."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        line = process.stdout.readline()
+        if line.strip() == text:
+            return
+        if not line:
+            raise AssertionError('the script ended: ' + process.stderr.read())
+    raise AssertionError('no line ' + text)
+
+
+def end(process, seconds=120):
+    """Waits for a script; returns its exit code, output and errors."""
+    try:
+        out, err = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGKILL)
+        out, err = process.communicate()
+        raise AssertionError('the script does not end: %s %s' % (out, err))
+    return process.returncode, out, err

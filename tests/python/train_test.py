@@ -1,0 +1,138 @@
+"""`gradsieve train JOB -- COMMAND` runs a script as each worker."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+import unittest
+
+from ranks import COMMAND, PRELUDE
+
+JOB = '''
+name: "mine"
+model { name: "external" }
+worker_optimizer { name: "external" }
+compressor { name: "topk" ratio: 0.1 }
+cluster { num_workers: 2 num_servers: 1 }
+'''
+
+TRAIN = '''
+    gs.init()
+    gs.DistributedOptimizer(optimizer, model)
+    step()
+'''
+
+
+class TrainTest(unittest.TestCase):
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix='gs')
+        self.addCleanup(self.folder.cleanup)
+        self.job = os.path.join(self.folder.name, 'job.textproto')
+        self.write(self.job, JOB)
+        self.script = os.path.join(self.folder.name, 'train.py')
+
+    def write(self, path, text):
+        with open(path, 'w') as file:
+            file.write(text)
+
+    def start(self, *arguments):
+        return subprocess.Popen([COMMAND, 'train', *arguments],
+                                cwd=self.folder.name, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, text=True)
+
+    def train(self, script, *more, options=()):
+        """Returns the exit code and the output."""
+        self.write(self.script, PRELUDE + textwrap.dedent(script))
+        process = self.start(self.job, '--run-dir=run', *options, '--',
+                             sys.executable, self.script, *more)
+        out, _ = process.communicate(timeout=120)
+        return process.returncode, out
+
+    def test_each_rank_gets_its_variables_and_arguments(self):
+        code, out = self.train('''
+            names = ['RANK', 'LOCAL_RANK', 'WORLD_SIZE', 'MASTER_ADDR']
+            say(' '.join([os.environ[name] for name in names] + sys.argv[1:]))
+            assert int(os.environ['MASTER_PORT']) > 0
+            assert int(os.environ['OMP_NUM_THREADS']) > 0
+        ''' + TRAIN + '''
+            say('%d %d %s' % (gs.rank(), gs.size(), gs.is_leader()))
+            gs.finish()
+        ''', '--lr', '0.5')
+        self.assertEqual(code, 0, out)
+        for rank, leader in (0, 'True'), (1, 'False'):
+            self.assertIn('[worker-%d] %d %d 2 127.0.0.1 --lr 0.5\n' %
+                          (rank, rank, rank), out)
+            self.assertIn('[worker-%d] %d 2 %s\n' % (rank, rank, leader), out)
+        self.assertIn('The run is in run', out)
+        run = os.path.join(self.folder.name, 'run')
+        self.assertTrue(os.path.exists(run + '/logs/worker-1.log'))
+        # The job says what was run.
+        with open(run + '/job.textproto') as job:
+            self.assertIn('name: "external"', job.read())
+
+    def test_a_script_of_torch_distributed_runs_as_it_is(self):
+        code, out = self.train('''
+            import torch.distributed as dist
+            if not dist.is_available():
+                say('sum 3')
+                sys.exit()
+            dist.init_process_group('gloo')
+            ranks = torch.tensor([dist.get_rank() + 1])
+            dist.all_reduce(ranks)
+            say('sum %d' % ranks)
+        ''')
+        self.assertEqual(code, 0, out)
+        self.assertEqual(out.count('sum 3'), 2, out)
+
+    def test_the_rank_that_failed_first_is_named(self):
+        code, out = self.train(TRAIN + '''
+            if gs.rank() == 1:
+                raise ValueError('no such file')
+            step()
+        ''')
+        self.assertEqual(code, 1, out)
+        self.assertIn('gradsieve train: worker-1 exited with code 1: worker 1: '
+                      'ValueError: no such file', out)
+
+    def test_a_wrong_model_is_never_to_be_started_again(self):
+        code, out = self.train('''
+            gs.init()
+            model.half()
+            gs.DistributedOptimizer(optimizer, model)
+        ''')
+        self.assertEqual(code, 78, out)
+        self.assertIn('keep float32 parameters', out)
+
+    def test_a_killed_rank_is_to_be_started_again(self):
+        code, out = self.train(TRAIN + '''
+            if gs.rank() == 1:
+                os.kill(os.getpid(), signal.SIGKILL)
+            step()
+        ''')
+        self.assertEqual(code, 75, out)
+        self.assertIn('worker-1 was killed by signal 9', out)
+
+    def test_ctrl_c_stops_all(self):
+        self.write(self.script, PRELUDE + textwrap.dedent(TRAIN + '''
+            say('stepped')
+            time.sleep(60)
+        '''))
+        process = self.start(self.job, '--run-dir=run', '--', sys.executable,
+                             self.script)
+        for line in process.stdout:
+            if 'stepped' in line:
+                break
+        start = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=30)
+        self.assertLess(time.monotonic() - start, 6)
+        self.assertEqual(process.returncode, 130, out)
+        self.assertIn('interrupted; all processes are stopped.', out)
+
+
+if __name__ == '__main__':
+    unittest.main()
