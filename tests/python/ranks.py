@@ -103,7 +103,8 @@ class Job:
     def script(self, rank, text, **variables):
         """Starts a script in a process of its own."""
         environment = dict(os.environ, GRADSIEVE_JOB=self.path, RANK=str(rank),
-                           WORLD_SIZE=str(self.ranks), **variables)
+                           WORLD_SIZE=str(self.ranks))
+        environment.update(variables)
         return subprocess.Popen(
             [sys.executable, '-c', PRELUDE + textwrap.dedent(text)],
             env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,

@@ -20,9 +20,9 @@ cluster { num_workers: 2 num_servers: 1 }
 '''
 
 TRAIN = '''
-    gs.init()
-    gs.DistributedOptimizer(optimizer, model)
-    step()
+            gs.init()
+            gs.DistributedOptimizer(optimizer, model)
+            step()
 '''
 
 

@@ -34,6 +34,7 @@
 #include "tools/checkpoint/job_snapshots.h"
 #include "tools/checkpoint/reshard.h"
 #include "tools/command_line/commands.h"
+#include "tools/process/find_program.h"
 #include "tools/process/local_cluster.h"
 #include "tools/process/port_range.h"
 #include "tools/process/signals.h"
@@ -436,7 +437,7 @@ int TrainExternal(const Flags& flags, const JobConfig& config) {
                 flags.run_dir.empty() ? kExitFailed : kExitUsage);
   }
   options.run_directory = std::filesystem::absolute(*made);
-  const absl::Status trained = RunLocalCluster(options);
+  const absl::Status trained = TrainToTheEnd(options);
   if (absl::IsCancelled(trained)) {
     return Fail(absl::CancelledError("interrupted; all processes are stopped."),
                 kExitInterrupted);
