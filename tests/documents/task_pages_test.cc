@@ -109,7 +109,7 @@ TEST_F(TaskPages, PytorchScriptsTrain) {
     GTEST_SKIP() << "python3 has no torch";
   }
   EXPECT_THAT(RunCommands(Section("pytorch.md", "Five lines"), 1),
-              HasSubstr("[worker-0] epoch 1 accuracy 0."));
+              HasSubstr("[worker-0] epoch 1 accuracy "));
   EXPECT_TRUE(fs::exists(directory_ / "mnist.pt"));
 }
 

@@ -1,6 +1,7 @@
 // `gradsieve train` of a job whose model is in a program of the user's; here a
 // shell. tests/python has programs that train.
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -105,10 +106,13 @@ TEST_F(ExternalJob, RefusesWhatDoesNotFitTogether) {
 TEST_F(ExternalJob, IsRefusedWhereTheModelIsNeeded) {
   const std::string job = Path("job.textproto");
   const std::string message = "this job's model is in a program of yours";
+  std::filesystem::create_directories(Path("base"));
+  std::ofstream(Path("base/kustomization.yaml")) << "resources: []\n";
   for (const std::vector<std::string>& command :
        {std::vector<std::string>{"model", "show", job},
         {"plan-memory", job},
-        {"manifests", job, "--output=" + Path("manifests")}}) {
+        {"manifests", job, "--name=run", "--base=" + Path("base"),
+         "--output=" + Path("manifests")}}) {
     EXPECT_EQ(Gradsieve(command), 78) << command[0];
     EXPECT_THAT(output(), HasSubstr(message)) << command[0];
   }
