@@ -49,7 +49,7 @@ int RunIn(const fs::path& folder, const std::string& command,
 void Pack(const fs::path& folder, const std::string& name) {
   std::ofstream list(folder / "list");
   for (const char* program :
-       {"tools/gradsieve", "server/server", "worker/worker"}) {
+       {"tools/gradsieve", "server/server", "worker/worker", "bridge/bridge"}) {
     list << "program\t" << program << "\t" << ProgramPath(program) << "\n";
     list << "link\tbin/" << fs::path(program).filename().string() << "\t../"
          << program << "\n";
@@ -163,7 +163,7 @@ TEST_F(Bundle, NamesTheSourceOfEveryLibrary) {
 // The flags of .bazelrc have reached the compiler and the linker.
 TEST_F(Bundle, HoldsHardenedPrograms) {
   for (const char* program :
-       {"tools/gradsieve", "server/server", "worker/worker"}) {
+       {"tools/gradsieve", "server/server", "worker/worker", "bridge/bridge"}) {
     ASSERT_EQ(Run("readelf --wide --file-header --segments --dynamic "
                   "--dyn-syms " +
                   ProgramPath(program)),
