@@ -50,7 +50,7 @@ TEST_F(ExternalJob, RunsTheCommandAsEachWorker) {
       Train({"--run-dir=" + Path("run"), "--", "sh", "-c",
              "echo \"$RANK $LOCAL_RANK $WORLD_SIZE $MASTER_ADDR $1\"; test "
              "$MASTER_PORT -gt 0 && test $OMP_NUM_THREADS -gt 0 && test -f "
-             "$GRADSIEVE_JOB && test -x $GRADSIEVE_BRIDGE",
+             "\"$GRADSIEVE_JOB\" && test -x \"$GRADSIEVE_BRIDGE\"",
              "sh", "--lr=1"}),
       0)
       << output();
