@@ -47,11 +47,11 @@ enum class ParseResult {
   kVersion,
 };
 
-// With this as its only argument a program lists its words (Describe) and ends;
-// for completion, and not in the help.
+// With this as its only argument a program prints its words (Describe) and
+// exits, for shell completion. The help does not list it.
 inline constexpr char kDescribeSwitch[] = "--describe-words";
 
-// A line that Describe writes for a word that may follow `program`:
+// Returns the line of Describe for a word that may follow `program`:
 // "program<TAB>kind<TAB>word<TAB>value name<TAB>meaning\n". Kinds are
 // "command", "option" and "argument".
 std::string DescribedWord(const std::string& program, const std::string& kind,
@@ -59,17 +59,17 @@ std::string DescribedWord(const std::string& program, const std::string& kind,
                           const std::string& value_name,
                           const std::string& meaning);
 
-// Accepts "--name=value" and "--name value", switches as "--name", and options
-// and arguments in any order. Everything after "--" is an argument. Not
-// thread-safe. Every target must outlive Parse().
+// Parses a command line. Accepts "--name=value" and "--name value", switches as
+// "--name", and options and arguments in any order. Everything after "--" is an
+// argument. Not thread-safe. Every target must outlive Parse().
 class CommandLine {
  public:
   explicit CommandLine(CommandText text);
 
-  // `value_name` stands for the value in the help: "FILE". `help` is one
-  // sentence. The current value of *target is the default; the help shows it
-  // unless it is empty. A vector option may be repeated; any other option may
-  // be given once.
+  // Adds an option with a value. `value_name` stands for the value in the help:
+  // "FILE". `help` is one sentence. The current value of *target is the
+  // default; the help shows it unless it is empty. A vector option may be
+  // repeated; any other option may be given once.
   void AddOption(const std::string& name, const std::string& value_name,
                  const std::string& help, std::string* target);
   // A number that does not fit an int is an error.
@@ -110,8 +110,9 @@ class CommandLine {
   void AddMoreArguments(const std::string& name, const std::string& help,
                         std::vector<std::string>* target);
 
-  // An option that is unknown may be meant as the field of a job that
-  // `find_field` returns for its name, to be given by --set; empty: none is.
+  // Sets a function that returns the field of a job for an unknown option's
+  // name, or "" if there is none. The error then suggests --set with that
+  // field.
   void SetFieldFinder(std::string (*find_field)(absl::string_view name)) {
     find_field_ = find_field;
   }
@@ -122,15 +123,15 @@ class CommandLine {
   absl::StatusOr<ParseResult> Parse(int argc, const char* const* argv);
 
   // Calls Parse, and prints the help or the version (common/version.h) to
-  // stdout or an error to stderr. Returns
-  // the exit code, or nullopt if the program should run.
+  // stdout or an error to stderr. Returns the exit code, or nullopt if the
+  // program should run.
   std::optional<int> Run(int argc, const char* const* argv);
 
-  // A line (DescribedWord) for each option and argument, in the order in which
-  // they were added.
+  // Returns a line (DescribedWord) for each option and argument, in the order
+  // in which they were added.
   std::string Describe() const;
 
-  // At most 80 columns wide, except for words that are longer.
+  // Returns the help, at most 80 columns wide except for longer words.
   std::string Help() const;
 
  private:
