@@ -19,7 +19,7 @@ void Append(uint64_t value, std::string* bytes) {
   }
 }
 
-// Reads the first eight bytes, or fewer if there are fewer.
+// Loads the first eight bytes, or fewer if there are fewer.
 uint64_t Load(absl::string_view bytes) {
   uint64_t value = 0;
   for (size_t i = 0; i < std::min<size_t>(8, bytes.size()); ++i) {
@@ -28,7 +28,8 @@ uint64_t Load(absl::string_view bytes) {
   return value;
 }
 
-// Hashes by words: a compressor's momentum may be as large as the model.
+// Hashes by words, because a compressor's momentum may be as large as the
+// model.
 uint64_t Checksum(absl::string_view bytes) {
   uint64_t hash = bytes.size();
   for (size_t i = 0; i < bytes.size(); i += 8) {

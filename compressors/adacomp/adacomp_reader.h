@@ -1,4 +1,4 @@
-// Reads the segments that adacomp_words.h defines, trusting nothing.
+// Reads the segments that adacomp_words.h defines, from untrusted bytes.
 #ifndef COMPRESSORS_ADACOMP_ADACOMP_READER_H_
 #define COMPRESSORS_ADACOMP_ADACOMP_READER_H_
 
@@ -13,7 +13,7 @@
 namespace ps {
 
 struct AdaCompElement {
-  uint32_t position = 0;  // Within the part.
+  uint32_t position = 0;  // The position within the part.
   float value = 0;
 };
 
@@ -34,7 +34,8 @@ class AdaCompReader {
   absl::Status ReadScale();
   absl::StatusOr<bool> NextOfBins(AdaCompElement* element);
   absl::Status SkipEmptyBins(uint32_t word);
-  // Reads a word of the current segment. Errors: no words are left.
+  // Reads a word of the current segment. Errors: kInvalidArgument if none is
+  // left.
   absl::StatusOr<uint32_t> ReadWord();
 
   const int64_t dense_size_;

@@ -28,8 +28,9 @@ struct CompressionDecision {
   double seconds_per_byte = kUnknown;  // See ModelBuckets.
 };
 
-// Uses neither tensors nor clocks: a pure function of the costs it observes.
-// One object serves all buckets of a worker. Not thread-safe.
+// Chooses by costs alone. Uses neither tensors nor clocks: a pure function of
+// the costs it observes. One object serves all buckets of a worker. Not
+// thread-safe.
 //
 // Between probes, all iterations follow the last decision. A *probe* tries the
 // other choices for a few iterations each: all buckets whole, all compressed,
@@ -136,7 +137,7 @@ class CompressionChooser {
   double last_lost_ = 0;   // Seconds lost to the last probe.
   int64_t num_decisions_ = 0;
 
-  // State between probes.
+  // The following members are the state between probes.
   CostSamples steady_;          // With the decided choice.
   bool drop_next_ = true;       // Set for the first iteration after a switch.
   int64_t num_steady_ = 0;      // Samples since the decision.
@@ -145,7 +146,7 @@ class CompressionChooser {
   int64_t next_probe_ = 0;  // The earliest iteration for it.
   int64_t distance_ = 0;    // Iterations between probes.
 
-  // State during a probe.
+  // The following members are the state during a probe.
   bool probing_ = false;
   bool drifted_ = false;               // The probe began because of a drift.
   std::vector<Candidate> candidates_;  // In the order of their trials.

@@ -1,5 +1,4 @@
-// The costs of one iteration that matter for the choice between compressing and
-// not compressing.
+// The costs of one iteration that matter for the choice of whether to compress.
 #ifndef COMPRESSORS_AUTOMATIC_EXCHANGE_COSTS_H_
 #define COMPRESSORS_AUTOMATIC_EXCHANGE_COSTS_H_
 
@@ -10,7 +9,7 @@ namespace ps {
 
 // The costs of one bucket for one worker.
 struct BucketCosts {
-  // The worker's seconds for selecting and encoding, and for writing answers.
+  // The worker's seconds of selecting and encoding, and of writing answers.
   double codec = 0;
   // The servers' seconds of work on the bucket.
   double server = 0;
@@ -22,7 +21,7 @@ struct BucketCosts {
 };
 
 struct ExchangeCosts {
-  // Since the end of the previous iteration, without pauses.
+  // The time since the end of the previous iteration, without pauses.
   double seconds = 0;
   std::vector<BucketCosts> buckets;
 };

@@ -22,7 +22,7 @@ struct PieceHead {
   int64_t cols = 0;
   int64_t first = 0;
 
-  // Rows that the piece touches.
+  // The number of rows that the piece touches.
   int64_t rows() const { return (first + length + cols - 1) / cols; }
   int64_t num_factors() const { return (rows() + cols) * rank; }
   // Whether factors, with their two fields, are shorter than the values.

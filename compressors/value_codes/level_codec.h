@@ -1,5 +1,5 @@
-// Codes that round each value to one of a few levels between 0 and a scale that
-// consecutive values share.
+// Implements codes that round each value to one of a few levels between 0 and a
+// scale that consecutive values share.
 //
 //     values := bits u8, layout u8, zero u16, bucket_size u32,
 //               levels f32 (fitted levels only: those between 0 and 1,
@@ -25,7 +25,7 @@ struct LevelCodeTraits {
   int bits = 0;          // 0: as in the config. Else in the fixed layout.
 };
 
-// The caller owns the codec.
+// Creates a codec, which the caller owns.
 const ValueCodec* NewLevelCodec(const LevelCodeTraits& traits);
 
 }  // namespace ps

@@ -1,8 +1,8 @@
-// The sign of each value, decoded as the mean of the negative values or of the
-// others: Seide, Fu, Droppo, Li, Yu, "1-bit stochastic gradient descent and its
-// application to data-parallel distributed training of speech DNNs",
+// Writes the sign of each value, decoded as the mean of the negative values or
+// of the others: Seide, Fu, Droppo, Li, Yu, "1-bit stochastic gradient descent
+// and its application to data-parallel distributed training of speech DNNs",
 // Interspeech 2014, with one pair of means per payload instead of per column.
-// Never less exact than `sign`. Biased: needs error feedback.
+// It is never less exact than `sign`. Biased: needs error feedback.
 //
 //     values := mean of the others f32, minus the mean of the negative values
 //               f32, bits (1: negative)
