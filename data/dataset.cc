@@ -64,7 +64,8 @@ const bool kFractionCheckRegistered =
 }  // namespace
 
 Registry<DatasetFactory>& DatasetRegistry() {
-  // Never destroyed, since the destruction order of static objects is unknown.
+  // It is never destroyed, since the destruction order of static objects is
+  // unknown.
   static auto* const registry = new Registry<DatasetFactory>("data set");
   return *registry;
 }

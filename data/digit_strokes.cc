@@ -13,7 +13,8 @@ constexpr Stroke::Kind kCurved = Stroke::kCurved;
 
 using GlyphTable = std::array<std::vector<Glyph>, 10>;
 
-// Drawn by hand on squared paper; there is nothing to derive them from.
+// Returns glyphs that were drawn by hand on squared paper; there is nothing to
+// derive them from.
 GlyphTable MakeGlyphs() {
   GlyphTable glyphs;
   glyphs[0] = {

@@ -96,7 +96,7 @@ const RealFft::Complex* RealFft::Transform(Complex* in, Complex* out) const {
 
 void RealFft::PowerSpectrum(const float* x, float* power,
                             float* scratch) const {
-  // Takes pairs of neighbours as real and imaginary parts: half as many complex
+  // Pairs of neighbours become real and imaginary parts: half as many complex
   // points, whose transform is then separated by symmetry.
   auto* points = reinterpret_cast<Complex*>(scratch);
   for (int64_t i = 0; i < half_; ++i) points[i] = {x[2 * i], x[2 * i + 1]};

@@ -1,4 +1,4 @@
-// The discrete Fourier transform of real numbers.
+// Computes the discrete Fourier transform of real numbers.
 #ifndef DATA_REAL_FFT_H_
 #define DATA_REAL_FFT_H_
 
@@ -7,20 +7,19 @@
 
 namespace ps {
 
-// A transform of one size. Immutable once made; each thread brings its own
-// scratch.
+// A transform of one size. Immutable; each thread brings its own scratch.
 class RealFft {
  public:
   // Takes any even size of at least 2; products of small primes are fastest.
   explicit RealFft(int64_t size);
 
   int64_t size() const { return size_; }
-  // Number of frequencies, from 0 to size / 2.
+  // The number of frequencies, from 0 to size / 2.
   int64_t num_bins() const { return size_ / 2 + 1; }
   int64_t scratch_size() const { return 2 * size_; }
 
-  // power[k] = |sum over n of x[n] exp(-2 pi i k n / size)|^2.
-  // x: [size], power: [num_bins()], scratch: [scratch_size()]; none overlap.
+  // Computes power[k] = |sum over n of x[n] exp(-2 pi i k n / size)|^2. x:
+  // [size], power: [num_bins()], scratch: [scratch_size()]; none overlap.
   void PowerSpectrum(const float* x, float* power, float* scratch) const;
 
  private:
@@ -29,14 +28,14 @@ class RealFft {
     float im;
   };
 
-  // Computes a transform of `size` points from several of size / radix. This is
-  // Stockham's form, which needs no reordering (Van Loan, "Computational
-  // Frameworks for the Fast Fourier Transform", SIAM 1992, section 1.7), with
-  // decimation in frequency.
+  // A stage computes a transform of `size` points from several of size / radix.
+  // This is Stockham's form, which needs no reordering (Van Loan,
+  // "Computational Frameworks for the Fast Fourier Transform", SIAM 1992,
+  // section 1.7), with decimation in frequency.
   struct Stage {
     int64_t size;
     int64_t radix;
-    int64_t stride;  // Product of the radices of earlier stages.
+    int64_t stride;  // The product of the radices of earlier stages.
     // [size / radix, radix, radix], for part q, output k and input j: exp(-2 pi
     // i (q k / size + j k / radix)).
     std::vector<Complex> factors;
