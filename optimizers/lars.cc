@@ -1,5 +1,5 @@
-// You, Gitman and Ginsburg, "Large batch training of convolutional networks",
-// arXiv 1708.03888, as implemented in MLPerf: the rate is inside the momentum,
+// Implements You, Gitman and Ginsburg, "Large batch training of convolutional
+// networks", arXiv 1708.03888, as in MLPerf: the rate is inside the momentum,
 // so the buffer contains the rates of earlier updates.
 #include <algorithm>
 #include <cmath>

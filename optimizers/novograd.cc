@@ -1,7 +1,7 @@
-// Ginsburg et al., "Training deep networks with stochastic gradient normalized
-// by layerwise adaptive second moments", arXiv 1905.11286, with the details of
-// the authors' code: the second moment starts as the square of the first
-// non-zero gradient, without bias correction, and the learning rate stays
+// Implements Ginsburg et al., "Training deep networks with stochastic gradient
+// normalized by layerwise adaptive second moments", arXiv 1905.11286, with the
+// details of the authors' code: the second moment starts as the square of the
+// first non-zero gradient, without bias correction, and the learning rate stays
 // outside the first moment. Unlike in that code, epsilon stands outside the
 // root.
 #include <algorithm>
