@@ -1,10 +1,12 @@
-// exp, sigmoid and tanh of vectors, to a few units in the last place. A NaN
-// gives a NaN: Highway's own Exp turns it into 0, which would hide that a model
-// has diverged.
+// Computes exp, sigmoid and tanh of vectors, to a few units in the last place.
+// A NaN gives a NaN: Highway's own Exp turns it into 0, which would hide that a
+// model has diverged.
 //
-// Polynomials: S. L. Moshier, Cephes mathematical library 2.2 (expf, tanhf).
+// The polynomials are those of S. L. Moshier, Cephes mathematical library 2.2
+// (expf, tanhf).
 //
-// Compiled once for each target of Highway, hence the toggling include guard.
+// The file is compiled once for each target of Highway, hence the toggling
+// include guard.
 #if defined(TENSOR_CPU_CPU_ACTIVATIONS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TENSOR_CPU_CPU_ACTIVATIONS_INL_H_
 #undef TENSOR_CPU_CPU_ACTIVATIONS_INL_H_
@@ -23,7 +25,8 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// exp(x) with x clamped to [-87.3, 88], where the result is a normal number.
+// Returns exp(x) with x clamped to [-87.3, 88], where the result is a normal
+// number.
 template <class D, class V>
 HWY_INLINE V Exp(D d, V x) {
   const hn::RebindToSigned<D> di;
@@ -47,7 +50,7 @@ HWY_INLINE V Exp(D d, V x) {
   return hn::Mul(e, hn::BitCast(d, bits));
 }
 
-// 1 / (1 + exp(-x)).
+// Returns 1 / (1 + exp(-x)).
 template <class D, class V>
 HWY_INLINE V Sigmoid(D d, V x) {
   const V one = hn::Set(d, 1.0f);

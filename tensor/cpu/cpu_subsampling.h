@@ -1,4 +1,5 @@
-// The shortcut that drops pixels and adds channels of zeros, on the CPU.
+// Computes the shortcut that drops pixels and adds channels of zeros, on the
+// CPU.
 #ifndef TENSOR_CPU_CPU_SUBSAMPLING_H_
 #define TENSOR_CPU_CPU_SUBSAMPLING_H_
 
@@ -10,7 +11,7 @@
 
 namespace ps {
 
-// See NnKernels. `pool` outlives the operation.
+// Plans the operation of NnKernels. `pool` outlives the operation.
 absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCpuSubsampling(
     ThreadPool* pool, const SubsamplingShape& shape,
     const ActivationDesc& input);
