@@ -1,4 +1,4 @@
-// Measures images per second of LeNet-5's forward and backward pass on one CPU
+// Times LeNet-5's forward and backward pass in images per second on one CPU
 // thread.
 //
 // Before timing, the loss is compared with the reference model in double.

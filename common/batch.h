@@ -35,7 +35,7 @@ struct ExampleShape {
   int64_t channels = 0;  // Images.
   int64_t height = 0;
   int64_t width = 0;
-  int64_t steps = 0;     // Text: tokens in an example.
+  int64_t steps = 0;     // The tokens in an example of text.
   int64_t features = 0;  // Speech: numbers in a frame.
   // The number of classes of images and texts with a class; of words or
   // characters in the vocabulary of other text, below 2^24; of characters of

@@ -69,7 +69,7 @@ struct Token {
   int line = 0;
   int column = 0;
   int group = -1;  // The token "{" of the innermost group that holds it.
-  int depth = 0;   // How many groups hold it.
+  int depth = 0;   // The number of groups that hold it.
 
   bool Is(absl::string_view symbol) const { return text == symbol; }
 };

@@ -87,7 +87,7 @@ void DataDescription::AddList(absl::string_view name,
 }
 
 std::string MeaningOfNumbers(absl::string_view description) {
-  // Lines that begin with one of these words are left out.
+  // Lines that begin with one of these words are skipped.
   static const auto& kNoMeaning = *new std::set<absl::string_view>{
       "training", "test", "classes", "class", "image", "frozen"};
   DataDescription meaning;

@@ -31,9 +31,10 @@ struct HelpEntry {
   std::string meaning;
 };
 
-// The parts of the help other than the options. Empty parts are left out.
+// The parts of the help other than the options. Empty parts are omitted.
 struct CommandText {
-  std::string program;                // As typed: "gradsieve train".
+  // The program as typed: "gradsieve train".
+  std::string program;
   std::string description;            // One paragraph; wrapped in the help.
   std::vector<HelpEntry> commands;    // A subcommand and what it does.
   std::vector<HelpEntry> examples;    // A command line and what it does.
@@ -91,7 +92,7 @@ class CommandLine {
     options_.back().default_text.clear();
   }
 
-  // Adds an option whose value may be left out: "--name" alone means
+  // Adds an option whose value is optional: "--name" alone means
   // `value_alone`, and only "--name=value" gives another.
   void AddOptionalValue(const std::string& name, const std::string& value_name,
                         const std::string& help, const std::string& value_alone,
@@ -136,7 +137,7 @@ class CommandLine {
 
  private:
   struct Option {
-    std::string name;         // Without the dashes.
+    std::string name;         // The name, without the dashes.
     std::string value_name;   // Empty for a switch.
     std::string value_alone;  // See AddOptionalValue; empty: must have a value.
     std::string help;

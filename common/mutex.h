@@ -40,8 +40,8 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
   Mutex* const mu_;
 };
 
-// A condition variable. Waits may wake without a signal: test the condition in
-// a loop.
+// A condition variable. Waits may wake spuriously: test the condition in a
+// loop.
 class CondVar {
  public:
   void Wait(Mutex* mu) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);

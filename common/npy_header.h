@@ -46,8 +46,7 @@ absl::StatusOr<NpyHeader> ParseNpyText(absl::string_view text);
 // once the shape is known. It is what NumPy itself writes for such arrays.
 constexpr int64_t kNpyHeaderBytes = 128;
 
-// Returns preamble and text of version 1.0. The shape has one or two
-// dimensions.
+// Returns preamble and text, version 1.0. The shape has one or two dimensions.
 std::string NpyHeaderBytes(const NpyHeader& header);
 
 }  // namespace ps

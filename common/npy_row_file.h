@@ -32,8 +32,7 @@ class NpyRowFile {
   // the earlier rows.
   absl::Status Append(absl::Span<const float> row);
 
-  // Closes the file; must be the last call. Some file systems report a failed
-  // write only here.
+  // Must be the last call. Some file systems report a failed write only here.
   absl::Status Close();
 
  private:

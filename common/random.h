@@ -60,8 +60,7 @@ class RandomStream {
     return x >= (0 - n) % n;
   }
 
-  // Returns a standard normal number (Box and Muller, Ann. Math. Statist.
-  // 1958).
+  // Returns a standard normal (Box and Muller, Ann. Math. Statist. 1958).
   double Normal() {
     const double u = 1.0 - Uniform();  // In (0, 1]: the logarithm is finite.
     return std::sqrt(-2.0 * std::log(u)) *

@@ -1,5 +1,5 @@
-// Defines PS_RETURN_IF_ERROR and PS_ASSIGN_OR_RETURN, which Debian's Abseil
-// lacks.
+// Defines PS_RETURN_IF_ERROR and PS_ASSIGN_OR_RETURN, as Debian's Abseil lacks
+// them.
 #ifndef COMMON_STATUS_MACROS_H_
 #define COMMON_STATUS_MACROS_H_
 

@@ -19,8 +19,7 @@ struct ChunkRange {
   int64_t end = 0;
 };
 
-// A pool of threads. Thread-safe: concurrent loops of several callers run one
-// after the other.
+// A thread pool. Thread-safe: loops of several callers run one after the other.
 class ThreadPool {
  public:
   // num_threads is at least 1 and includes the thread that calls ParallelFor.

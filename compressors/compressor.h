@@ -42,8 +42,7 @@ struct TensorSpan {
   bool last = false;
 };
 
-// The input that a compressor whose workers share positions needs before each
-// Compress.
+// The input of each Compress for compressors whose workers share positions.
 struct SharedPositions {
   // Whether another worker leads this iteration; this one then sends its values
   // at `indices`. Otherwise it selects positions itself.
@@ -68,8 +67,7 @@ struct CompressorOptions {
   // The tensors that make up the vector, one after the other from 0 to
   // dense_size. If empty, there is one tensor of unknown shape.
   std::vector<TensorSpan> tensors;
-  // The seed. Counter-based draws depend on these fields and the iteration
-  // only.
+  // Counter-based draws depend only on these fields and on the iteration.
   uint64_t seed = 0;
   int worker_rank = 0;
   int bucket = 0;
@@ -88,8 +86,7 @@ struct CompressionStats {
   // The threshold: greater magnitudes were sent. For exact top-k it is the
   // smallest magnitude sent; 0 if everything is sent.
   double threshold = 0;
-  // The number of elements above the estimated threshold, before fallbacks and
-  // caps.
+  // The elements above the estimated threshold, before fallbacks and caps.
   int64_t raw_count = 0;
   int64_t count = 0;  // Elements sent.
   // max(1, floor(ratio x dense_size)), or 0 if the vector is empty; equal to
@@ -111,8 +108,7 @@ struct EncodedGradient {
   CompressionStats stats;
 };
 
-// The interface of compressors. Not thread-safe. One object serves one bucket
-// of one worker.
+// A compressor for one bucket of one worker. Not thread-safe.
 class Compressor {
  public:
   virtual ~Compressor() = default;
@@ -205,8 +201,7 @@ CompressorPlugin FindCompressor(const std::string& name);
       ::ps::CompressorRegistry().Register(name, meaning,        \
                                           ::ps::CompressorPlugin(plugin))
 
-// Whether these workers share positions; and the rank of the leader, each
-// worker in turn.
+// Whether these workers share positions; and the leader, each worker in turn.
 bool SharesPositions(const CompressorConfig& config, int num_workers);
 inline int LeaderOf(int64_t iteration, int num_workers) {
   return static_cast<int>(iteration % num_workers);

@@ -28,8 +28,7 @@ uint64_t Load(absl::string_view bytes) {
   return value;
 }
 
-// Hashes by words, because a compressor's momentum may be as large as the
-// model.
+// Hashes by words: a compressor's momentum may be as large as the model.
 uint64_t Checksum(absl::string_view bytes) {
   uint64_t hash = bytes.size();
   for (size_t i = 0; i < bytes.size(); i += 8) {

@@ -63,8 +63,8 @@ class TensorCoder {
   virtual absl::Status Load(StateReader* state) { return state->Finish(); }
 };
 
-// Creates the compressor. `coder` numbers the tensors as TensorRanges does.
-// Errors: kResourceExhausted.
+// Creates the compressor. `coder` numbers tensors as TensorRanges does. Errors:
+// kResourceExhausted.
 absl::StatusOr<std::unique_ptr<Compressor>> NewTensorwiseCompressor(
     const CompressorOptions& options, std::unique_ptr<TensorCoder> coder);
 

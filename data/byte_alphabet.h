@@ -26,7 +26,7 @@ class ByteAlphabet {
 
  private:
   std::string bytes_;
-  std::array<int32_t, 256> numbers_ = {};  // By byte.
+  std::array<int32_t, 256> numbers_ = {};  // The numbers by byte.
 };
 
 }  // namespace ps

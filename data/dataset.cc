@@ -64,8 +64,7 @@ const bool kFractionCheckRegistered =
 }  // namespace
 
 Registry<DatasetFactory>& DatasetRegistry() {
-  // It is never destroyed, since the destruction order of static objects is
-  // unknown.
+  // Never destroyed, since the destruction order of static objects is unknown.
   static auto* const registry = new Registry<DatasetFactory>("data set");
   return *registry;
 }

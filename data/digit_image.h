@@ -15,8 +15,8 @@ constexpr int kDigitImageSide = 28;  // Pixels.
 using DigitImage = std::array<uint8_t, kDigitImageSide * kDigitImageSide>;
 
 struct DigitImageOptions {
-  double noise = 0;       // As DigitsConfig.noise.
-  double distortion = 1;  // As DigitsConfig.distortion.
+  double noise = 0;       // The value of DigitsConfig.noise.
+  double distortion = 1;  // The value of DigitsConfig.distortion.
 };
 
 // Draws `digit`, 0 to 9. A pure function of its arguments. `random` determines

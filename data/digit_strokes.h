@@ -1,5 +1,4 @@
-// Defines how people write the ten digits: the pen's path in each of the usual
-// ways.
+// Defines how people write digits: the pen's path in each of the usual ways.
 #ifndef DATA_DIGIT_STROKES_H_
 #define DATA_DIGIT_STROKES_H_
 
@@ -7,8 +6,7 @@
 
 namespace ps {
 
-// A point. x is to the right and y down; a digit fills about [0.1, 0.9] x [0,
-// 1].
+// A point: x to the right, y down; a digit fills about [0.1, 0.9] x [0, 1].
 struct StrokePoint {
   float x = 0;
   float y = 0;

@@ -19,8 +19,7 @@ namespace {
 // The purpose separates these draws from all others with the same seed.
 constexpr uint64_t kDigitsPurpose = 0x646967697473;  // "digits"
 
-// The split is a part of the key of every image, so that no test image is a
-// training image.
+// The split, a part of every key: no test image is a training image.
 enum Split : uint64_t { kTrain = 0, kTest = 1 };
 
 // Draws the images. Example i depends on (seed, split, i) alone, so a larger

@@ -50,7 +50,8 @@ class RealFft {
   const Complex* Transform(Complex* in, Complex* out) const;
 
   int64_t size_;
-  int64_t half_;                // Points of the complex transform.
+  // The number of points of the complex transform.
+  int64_t half_;
   std::vector<Stage> stages_;   // Largest radix first.
   std::vector<Complex> roots_;  // [size], exp(-2 pi i k / size).
 };

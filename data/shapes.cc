@@ -20,8 +20,7 @@ namespace {
 // The purpose separates these draws from all others with the same seed.
 constexpr uint64_t kShapesPurpose = 0x736861706573;  // "shapes"
 
-// The split is a part of the key of every image, so that no test image is a
-// training image.
+// The split, a part of every key: no test image is a training image.
 enum Split : uint64_t { kTrain = 0, kTest = 1 };
 
 // The scale of the brightness, for about mean 0 and deviation 1.

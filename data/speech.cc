@@ -271,8 +271,7 @@ absl::StatusOr<DatasetPair> NewSpeech(const DatasetOptions& options) {
                                  std::numeric_limits<int64_t>::max(),
                                  may_remove_damaged, &pair.notes));
   std::vector<const Recordings*> read = {train.get()};
-  // A character that occurs only in held-out recordings has a number all the
-  // same.
+  // Characters that occur only in held-out recordings have numbers, too.
   if (holds_out) read.push_back(test.get());
   const std::string alphabet = SpeechAlphabet(read);
   pair.description.Add("samples a second", absl::StrCat(sample_rate));

@@ -1,5 +1,4 @@
-// Computes the input of a speech model: the spectrum of a recording, frame by
-// frame.
+// Computes a speech model's input: the spectrum of a recording, frame by frame.
 #ifndef DATA_SPEECH_FEATURES_H_
 #define DATA_SPEECH_FEATURES_H_
 

@@ -10,8 +10,8 @@
 
 namespace ps {
 
-// Returns the number of tokens in a row: config.steps, or the task's usual
-// value if unset.
+// Returns the tokens in a row: config.steps, or the task's usual value if
+// unset.
 int64_t StepsOf(const TextConfig& config, Task task);
 
 // Adds the problems of data.text.

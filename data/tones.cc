@@ -46,8 +46,7 @@ class ToneRecordings final : public Recordings {
   std::string name(int64_t number) const override {
     return absl::StrCat("recording ", number, " of \"tones\"");
   }
-  // The number is unknown, since generating a recording takes as long as
-  // reading it.
+  // Unknown, since generating a recording takes as long as reading it.
   std::optional<int64_t> num_samples(int64_t) const override {
     return std::nullopt;
   }

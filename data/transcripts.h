@@ -12,7 +12,8 @@
 namespace ps {
 
 struct Transcript {
-  std::string path;         // The recording's, from the list's folder.
+  // The path of the recording, relative to the list's folder.
+  std::string path;
   std::string text;         // Words with single spaces between them, if any.
   int64_t num_samples = 0;  // Set once the recording has been read.
 };

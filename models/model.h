@@ -27,8 +27,8 @@ namespace ps {
 // One tensor of weights. All tensors lie one after the other in a flat vector,
 // in the order of the forward pass.
 struct ParameterInfo {
-  std::string name;    // As in PyTorch's model of the same architecture.
-  Shape shape;         // PyTorch's layout.
+  std::string name;    // The name in PyTorch's model of the same architecture.
+  Shape shape;         // The shape in PyTorch's layout.
   int64_t offset = 0;  // The offset in the flat vector, in elements.
 };
 
@@ -121,8 +121,7 @@ class Model {
   // places is one recording.
   virtual void ReportGradientFrom(std::vector<int64_t>) {}
 
-  // The times of training and evaluation since the start, or since the last
-  // Clear.
+  // The times of training and evaluation since the start or the last Clear.
   virtual LayerTimes& layer_times() = 0;
   // The recordings made since the start, if steps are recorded.
   virtual RecordingCounts recordings() const { return RecordingCounts(); }

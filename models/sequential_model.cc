@@ -80,8 +80,7 @@ class SequentialModel final : public Model {
 
   absl::Status Upload(Batch* batch) override {
     const int64_t num_inputs = static_cast<int64_t>(batch->inputs.size());
-    // If the inputs exceed the upload's capacity, the plan of this batch
-    // enlarges it.
+    // The plan of this batch enlarges the upload if it is too small.
     if (upload_ == nullptr || num_inputs > upload_->capacity()) {
       return absl::OkStatus();
     }
@@ -220,8 +219,7 @@ class SequentialModel final : public Model {
                      num_parameters_, " parameters"));
   }
 
-  // Returns a typical number of frames, about half a second; recordings have
-  // any.
+  // Returns a typical number of frames, about half a second.
   int64_t TypicalSteps() const {
     return example_.task == Task::kSpeech ? 64 : example_.steps;
   }

@@ -203,8 +203,7 @@ void CheckEachPush(const JobConfig& job, ConfigProblems* problems) {
   }
 }
 
-// Creates the rule. Returns null, and reports it, if the rule's name is
-// unknown.
+// Creates the rule, or reports its unknown name and returns null.
 std::unique_ptr<Optimizer> MakeRule(const OptimizerConfig& config,
                                     const std::string& path,
                                     ConfigProblems* problems) {

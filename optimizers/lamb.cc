@@ -118,7 +118,7 @@ class Lamb final : public LayerWiseOptimizer {
   }
 
   const OptimizerConfig config_;
-  std::vector<float> rates_;   // For each stretch, in this update.
+  std::vector<float> rates_;   // The rate of each segment, in this update.
   std::vector<float> step_;    // [num_elements]: r of this update.
   std::vector<float> first_;   // [num_elements]
   std::vector<float> second_;  // [num_elements]

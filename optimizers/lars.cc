@@ -109,7 +109,7 @@ class Lars final : public LayerWiseOptimizer {
   }
 
   const OptimizerConfig config_;
-  std::vector<float> rates_;   // For each stretch, in this update.
+  std::vector<float> rates_;   // The rate of each segment, in this update.
   std::vector<float> buffer_;  // [num_elements]
 };
 

@@ -22,7 +22,7 @@ class StretchTable {
   bool adapt(int64_t stretch) const { return adapt_[stretch]; }
   double rate(int64_t stretch) const { return rates_[stretch]; }
 
-  // Elements [begin(s), end(s)) of the slice are those of stretch s.
+  // Elements [begin(s), end(s)) of the slice are those of segment s.
   int64_t begin(int64_t stretch) const {
     return stretch == 0 ? 0 : ends_[stretch - 1];
   }

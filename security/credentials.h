@@ -28,7 +28,8 @@ struct CredentialsOptions {
 
 // The identity of a caller, as far as its connection tells.
 struct Caller {
-  std::string peer;               // As gRPC names it: "ipv4:10.0.0.7:4711".
+  // The peer's name in gRPC: "ipv4:10.0.0.7:4711".
+  std::string peer;
   std::vector<std::string> uris;  // The SPIFFE IDs of its certificate.
 };
 

@@ -28,8 +28,7 @@ std::string ProcessNameOf(const Identity& identity);
 // trust domain "gradsieve" (github.com/spiffe/spiffe, SPIFFE-ID.md).
 std::string UriOf(const Identity& identity);
 
-// Parses a URI. Errors: kInvalidArgument for everything that UriOf does not
-// return.
+// Parses a URI. Errors: kInvalidArgument for all that UriOf does not return.
 absl::StatusOr<Identity> ParseIdentityUri(absl::string_view uri);
 
 }  // namespace ps

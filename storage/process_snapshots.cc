@@ -25,8 +25,7 @@ constexpr char kData[] = "data";
 // The name of a file that marks the job as done.
 constexpr char kDone[] = "done";
 
-// Returns the shared config without `checkpoint`, which does not change
-// results.
+// Returns the shared config without `checkpoint`, which changes no result.
 std::string ComparedText(JobConfig config) {
   config.clear_checkpoint();
   return SharedConfigText(config);

@@ -38,8 +38,7 @@ struct ProcessSnapshotsOptions {
       nullptr;
 };
 
-// Returns "server-0-of-2". With a different number, servers have different
-// slices.
+// Returns "server-0-of-2". Slices depend on the number of servers.
 std::string ServerProcess(int index, int num_servers);
 // Returns "worker-0".
 std::string WorkerProcess(int rank);

@@ -1,5 +1,4 @@
-// Writes and reads a log: records that are appended one by one, and read again
-// after a crash.
+// Writes and reads logs: records that are appended, and read after a crash.
 //
 //     log    := "gradsieve-log 1\n" record*
 //     record := length u32 | its CRC-32C u32 | the bytes' CRC-32C u32 | bytes

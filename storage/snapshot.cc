@@ -53,8 +53,7 @@ absl::Status Damaged(const std::string& path, absl::string_view problem) {
   return absl::DataLossError(absl::StrCat(path, " is damaged: it ", problem));
 }
 
-// Reads the manifest's fields; returns false if one is missing or of another
-// type.
+// Reads the manifest's fields; false if one is missing or of another type.
 bool TakeFields(const Json& json, Snapshot* snapshot) {
   const auto is = [&json](const char* key, auto kind) {
     return json.contains(key) && (json[key].*kind)();

@@ -1,5 +1,4 @@
-// Writes and reads snapshots: files that a process writes at one moment,
-// atomically.
+// Writes and reads snapshots: files that a process writes atomically.
 //
 //     FOLDER/snapshot-120/NAME...    the saved parts
 //     FOLDER/snapshot-120/manifest   "gradsieve-snapshot 1 CRC32C" of the bytes

@@ -112,8 +112,7 @@ class Backend {
   virtual NnKernels& nn() = 0;
   virtual SequenceKernels& sequences() = 0;
   virtual SparseKernels& sparse() = 0;
-  // Kernels for layers; operations run in order with those of nn() and
-  // sequences().
+  // Kernels for layers, which run in order with nn() and sequences().
   virtual VectorKernels& vectors() { return sparse(); }
 };
 

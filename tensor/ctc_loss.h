@@ -18,8 +18,7 @@ struct CtcTargets {
   absl::Span<const int32_t> label_lengths;  // [batch], each at least 0.
 };
 
-// Returns the number of frames that a transcript needs: a blank must separate
-// equal neighbours.
+// Returns the frames that a transcript needs: blanks separate equal neighbours.
 inline int64_t CtcFramesNeeded(absl::Span<const int32_t> labels) {
   int64_t frames = static_cast<int64_t>(labels.size());
   for (size_t i = 1; i < labels.size(); ++i) {

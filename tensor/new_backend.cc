@@ -28,8 +28,7 @@ int NumSharers(const DeviceOptions& options, int num_devices) {
   return (options.workers_on_machine + num_devices - 1) / num_devices;
 }
 
-// Returns an error if the CPU, chosen for `reason`, does not have the
-// precision.
+// Checks that the CPU, chosen for `reason`, has the precision.
 absl::Status CheckCpuPrecision(const DeviceOptions& options,
                                const std::string& reason) {
   if (options.precision == Precision::kFp32) return absl::OkStatus();

@@ -233,8 +233,8 @@ class NnKernels {
   // same holds for adaptive pooling, global pooling and subsampling.
   virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanPooling(
       const PoolingShape& shape, const ActivationDesc& input) = 0;
-  // Plans an activation function. y may be x, and dx may be dy. Backward reads
-  // y; its x may be null.
+  // Plans a function. y may be x, dx may be dy. Backward reads y; x may be
+  // null.
   virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanActivation(
       Activation function, const ActivationDesc& input) = 0;
   // Plans a sum of any shape and layout.

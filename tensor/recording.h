@@ -1,5 +1,4 @@
-// The interface of a backend's recorded work, which can be repeated without
-// issuing it again.
+// The interface of a backend's recorded work, which can be replayed.
 #ifndef TENSOR_RECORDING_H_
 #define TENSOR_RECORDING_H_
 

@@ -134,8 +134,7 @@ struct FrameWindowShape {
   int64_t stride = 1;
   int64_t before = 0;  // In [0, window).
 
-  // Returns the number of output frames for `frames` input frames: ceil(frames
-  // / stride).
+  // Returns the frames of the output: ceil(frames / stride).
   int64_t OutputFrames(int64_t frames) const {
     return (frames + stride - 1) / stride;
   }

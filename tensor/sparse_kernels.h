@@ -36,8 +36,7 @@ struct Selection {
 
 // The queries to expect on a vector that is yet to be formed.
 struct SieveGuess {
-  // A lower bound of all later thresholds. Infinity means that no query will
-  // follow.
+  // A lower bound of later thresholds. Infinity: no query will follow.
   float keep_above = std::numeric_limits<float>::infinity();
   // Whether the moments' sums, which take time, are needed; if not, they are 0.
   bool needs_sums = true;
@@ -111,8 +110,7 @@ struct MagnitudeBins {
 class SparseWork;  // tensor/cuda/sparse/sparse_work.h
 class ThreadPool;  // common/thread_pool.h
 
-// The kernels. Vectors have fewer than 2^32 elements. Pointers are to the
-// backend's memory.
+// Vectors have fewer than 2^32 elements. Pointers are to the backend's memory.
 class SparseKernels : public VectorKernels {
  public:
   // Computes out[i] = residual[i] + gradient[i], and the moments of out, in one
@@ -161,8 +159,7 @@ class SparseKernels : public VectorKernels {
   // Sets u[selection.indices[i]] = selection.values[i].
   virtual absl::Status Scatter(const Selection& selection, float* u) = 0;
 
-  // Adds u[selection.indices[i]] += selection.values[i]. No index may occur
-  // twice.
+  // Adds values[i] to u[indices[i]]. No index may occur twice.
   virtual absl::Status AddAt(const Selection& selection, float* u) = 0;
 
   // The steps that these kernels consist of, for the device code of compressors

@@ -39,8 +39,7 @@ class Tensor {
         shape_(std::move(shape)),
         size_(NumElements(shape_)) {}
 
-  // Returns a view. `data` is not owned and must outlive the tensor and all its
-  // slices.
+  // Returns a view. `data` is not owned and must outlive the tensor and slices.
   static Tensor View(float* data, Shape shape) {
     return Tensor(std::shared_ptr<float>(std::shared_ptr<float>(), data),
                   std::move(shape));

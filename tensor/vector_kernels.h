@@ -1,5 +1,4 @@
-// The interface of the operations on long vectors that layers and local steps
-// need.
+// The interface of operations on long vectors, for layers and local steps.
 #ifndef TENSOR_VECTOR_KERNELS_H_
 #define TENSOR_VECTOR_KERNELS_H_
 
@@ -15,8 +14,7 @@ struct ScaledVector {
   float scale = 1;
 };
 
-// The kernels. Vectors have fewer than 2^32 elements. Pointers are to the
-// backend's memory.
+// Vectors have fewer than 2^32 elements. Pointers are to the backend's memory.
 class VectorKernels {
  public:
   virtual ~VectorKernels() = default;

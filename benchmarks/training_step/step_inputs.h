@@ -10,12 +10,10 @@
 
 namespace ps {
 
-// Returns the shape. Errors: kInvalidArgument for a model that is not in the
-// list.
+// Returns the shape. Errors: kInvalidArgument for an unknown model.
 absl::StatusOr<ExampleShape> StepExample(absl::string_view model);
 
-// Returns a learning rate at which the loss of one batch falls from the first
-// steps.
+// Returns a rate at which the loss of one batch falls from the first steps.
 float StepSize(absl::string_view model);
 
 // Returns the same batch on every call.

@@ -118,7 +118,7 @@ double Milliseconds(absl::Duration duration) {
 
 struct Report {
   std::vector<double> step_ms;  // One time for each timed step.
-  double update_ms = 0;         // Mean.
+  double update_ms = 0;         // The mean.
   double first_loss = 0;
   double last_loss = 0;
   int64_t num_parameters = 0;

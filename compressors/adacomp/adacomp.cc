@@ -90,8 +90,7 @@ class AdaCompCoder final : public TensorCoder {
       return end - begin;
     }
     const absl::Span<const uint32_t> all = layer.chosen.indices;
-    // The sum needs 64 bits, since the end of a vector of 2^32 - 1 elements
-    // must fit too.
+    // A sum of 64 bits also fits the end of a vector of 2^32 - 1 elements.
     const auto below = [](uint32_t index, int64_t bound) {
       return index < bound;
     };

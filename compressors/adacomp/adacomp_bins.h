@@ -19,10 +19,10 @@
 
 namespace ps {
 
-// A block of consecutive bins; the last one may be shorter. The spans have
-// equal lengths.
+// Consecutive bins; the last one may be shorter. The spans have equal lengths.
 struct AdaCompBlock {
-  int64_t begin = 0;                 // Position in the tensor, a bin's begin.
+  // The position in the tensor, a bin's begin.
+  int64_t begin = 0;
   absl::Span<const float> residual;  // Empty if the scale factor is 2.
   absl::Span<const float> gradient;
   absl::Span<const float> sum;  // residual + gradient, all finite.

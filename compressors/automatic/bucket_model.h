@@ -14,7 +14,8 @@ struct BucketModel {
   // bytes are free.
   double seconds_per_byte = 0;
   std::vector<bool> compressed;  // [bucket]; true for those that gain.
-  double seconds = 0;            // Expected for an iteration with that choice.
+  // The expected time of an iteration with that choice.
+  double seconds = 0;
 };
 
 // Finds the buckets that gain. A bucket's gain, in seconds, is what compression

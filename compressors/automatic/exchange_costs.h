@@ -16,8 +16,8 @@ struct BucketCosts {
   // Seconds between pushes and their answers spent outside the servers; mean
   // over the slices.
   double link = 0;
-  int64_t bytes_up = 0;    // In this worker's pushes.
-  int64_t bytes_down = 0;  // In the answers to them.
+  int64_t bytes_up = 0;    // The bytes of this worker's pushes.
+  int64_t bytes_down = 0;  // The bytes of the answers to them.
 };
 
 struct ExchangeCosts {

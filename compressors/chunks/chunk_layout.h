@@ -14,8 +14,7 @@ namespace ps {
 // of a part follow one another and cover it.
 using ChunkLayout = std::vector<std::vector<ChunkRun>>;
 
-// Returns the chunk size whose ratio of selected elements is nearest to
-// `ratio`.
+// Returns the chunk size that is nearest to this ratio of selected elements.
 int64_t ChunkSizeFor(double ratio);
 
 // Lays out the chunks of a vector that consists of `tensors`, one after the

@@ -29,10 +29,10 @@ int64_t FirstOfLargest(const float* u, int64_t n) {
 // A run's elements, and where its selection is written.
 struct Run {
   ChunkRun chunks;
-  int64_t begin = 0;            // In the vector.
+  int64_t begin = 0;            // The begin in the vector.
   const float* u = nullptr;     // [chunks.size]
   uint32_t* indices = nullptr;  // [chunks.num_chunks()]
-  float* values = nullptr;      // Likewise.
+  float* values = nullptr;      // [chunks.num_chunks()]
 };
 
 void SelectFrom(const Run& run, int64_t begin, int64_t end) {

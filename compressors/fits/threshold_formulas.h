@@ -36,8 +36,7 @@ PS_HOST_DEVICE inline TailSample TailSampleOf(int64_t count, double sum,
 // this. The gamma distribution's s is half of that square then.
 constexpr double kConstantMagnitudes = 1e-12;
 
-// Returns the threshold for the survival exp(-x / mean): mean x ln(1 /
-// density).
+// Returns mean x ln(1 / density), the threshold for survival exp(-x / mean).
 PS_DEVICE_CALL inline double ExponentialThreshold(double mean, double density) {
   return -mean * std::log(density);
 }
@@ -95,11 +94,9 @@ PS_HOST_DEVICE bool ClosedGammaThreshold(const TailSample& sample,
   return true;
 }
 
-// The distributions fitted to all magnitudes and to the exceedances over a
-// threshold.
+// The distributions fitted to magnitudes and to exceedances over a threshold.
 enum class TailLaw {
-  // SIDCo-E: the exceedances of an exponential distribution follow the same
-  // one.
+  // SIDCo-E: an exponential distribution, which the exceedances follow, too.
   kExponential,
   // SIDCo-P: the exceedances of a generalized Pareto distribution follow
   // another one, and those of most distributions tend to one (Pickands,

@@ -22,7 +22,7 @@ enum class ConvolutionKind {
 // A convolution, followed by LeakyReLU of slope 0.01 unless `linear`.
 struct ConvolutionShape {
   ConvolutionKind kind = ConvolutionKind::kPointwise;
-  int in = 1;   // Channels.
+  int in = 1;   // The number of input channels.
   int out = 1;  // The number of output channels.
   bool linear = false;
 

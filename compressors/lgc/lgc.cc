@@ -139,8 +139,7 @@ class Lgc final : public Compressor {
     return absl::OkStatus();
   }
 
-  // Returns the elements of a payload of part p that belong to each coded
-  // tensor.
+  // Returns the elements of part p's payload that belong to each coded tensor.
   std::vector<ValueRange> RangesOf(size_t p,
                                    const std::vector<uint32_t>& indices) const {
     const int64_t part_begin = p == 0 ? 0 : part_ends_[p - 1];

@@ -61,8 +61,9 @@ absl::StatusOr<LgcValues> ReadLgcValues(absl::string_view bytes,
 struct LgcPlan {
   // Whether the leader of the next iteration sends a code.
   bool sends_code = false;
-  uint32_t version = 0;  // Of the autoencoder that is used.
-  std::string encoder;   // Its parameters; empty if the worker has them.
+  uint32_t version = 0;  // The version of the autoencoder in use.
+  // The encoder's parameters; empty if the worker has them.
+  std::string encoder;
 };
 
 std::string Write(const LgcPlan& plan);

@@ -19,7 +19,7 @@ namespace ps {
 enum class LgcPush {
   kEverything,  // Everything, or nothing.
   kFewValues,   // Values at the positions that it selected; too few for codes.
-  kValues,      // Enough of them.
+  kValues,      // Enough such values for codes.
   kCode,
 };
 
@@ -69,7 +69,7 @@ class LgcPhases {
   bool is_new_ = false;
   bool leader_lacks_encoder_ = false;
   int64_t num_trained_ = 0;  // The number of errors since training began.
-  int64_t decides_at_ = 0;   // In num_trained_.
+  int64_t decides_at_ = 0;   // The value of num_trained_ at the next decision.
   // The number of iterations planned since all values were sent.
   int64_t since_check_ = 0;
   std::deque<ReconstructionError> latest_;

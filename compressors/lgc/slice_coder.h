@@ -9,8 +9,7 @@
 
 namespace ps {
 
-// Creates the codec. It trains on its own thread while the slice waits for
-// pushes.
+// Creates the codec, which trains on its own thread between pushes.
 std::unique_ptr<SliceCoder> NewLgcSliceCoder(const SliceCoderOptions& options);
 
 SliceCoderBytes LgcSliceCoderBytes(const SliceCoderOptions& options);

@@ -41,8 +41,8 @@ class BitWriter {
 
  private:
   uint8_t* out_;
-  uint64_t window_ = 0;  // The bits that are not written yet;
-  int held_ = 0;         // fewer than 32 between calls.
+  uint64_t window_ = 0;  // The bits that are not written yet.
+  int held_ = 0;         // Their number; below 32 between calls.
 };
 
 // Reads the stream of a BitWriter through a window of 64 bits: Refill, look at
@@ -68,7 +68,7 @@ class BitReader {
     }
   }
 
-  // Returns the next bits, lowest first. Bits from available() on are
+  // Returns the next bits, lowest first; those from available() on are
   // undefined.
   uint64_t window() const { return window_; }
   int available() const { return available_; }

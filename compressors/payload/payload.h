@@ -78,7 +78,7 @@ void DecodeDensePayload(const PayloadPieces& pieces, absl::Span<float> out);
 
 // The codes of a payload, by their names in the config.
 struct PayloadCodes {
-  // The name of the code. "auto" picks the smallest; ties go to the lower wire
+  // The code's name. "auto" picks the smallest; ties go to the lower wire
   // number.
   std::string index_code = "auto";
   std::string value_code = "fp32";
@@ -130,8 +130,7 @@ PayloadBuffer EncodeDense(absl::Span<const float> values);
 PayloadBuffer AllocateDense(int64_t dense_size);
 float* DenseValues(PayloadBuffer* payload);
 
-// Like AllocateDense, in DensePayloadBytes(dense_size) bytes that the caller
-// provides.
+// Like AllocateDense, in DensePayloadBytes(dense_size) bytes of the caller.
 int64_t DensePayloadBytes(int64_t dense_size);
 PayloadBuffer DenseOver(std::shared_ptr<uint8_t[]> bytes, int64_t dense_size);
 

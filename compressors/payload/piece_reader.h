@@ -37,8 +37,7 @@ class PieceReader {
     return range;
   }
 
-  // Returns the contiguous bytes at the cursor: at least one unless none
-  // remain.
+  // Returns contiguous bytes at the cursor: at least one unless none remain.
   absl::Span<const uint8_t> Contiguous() {
     if (remaining_ == 0) return {};
     while (offset_ == static_cast<int64_t>(piece_->size())) {

@@ -56,8 +56,7 @@ struct CodedPayload {
 absl::StatusOr<CodedPayload> ReadCoded(const PayloadPieces& payload,
                                        int64_t expected_dense_size);
 
-// Encodes a payload of that code at the positions of `plain`, which lies in one
-// piece.
+// Encodes such a payload at the positions of `plain`, which lies in one piece.
 PayloadBuffer EncodeCoded(const PayloadBuffer& plain, const std::string& remark,
                           const std::string& rest);
 

@@ -141,8 +141,8 @@ class LowRankDecoder final : public ValueDecoder {
   PieceHead head_;
   int64_t left_ = 0;      // Values of the piece still to be read.
   std::vector<float> q_;  // [rank, cols]
-  float p_[kMaxLowRank];  // The current row,
-  int64_t column_ = 0;    // and the next column in it.
+  float p_[kMaxLowRank];  // The current row.
+  int64_t column_ = 0;    // The next column in the row.
 };
 
 class LowRankFormat final : public ValueFormat {

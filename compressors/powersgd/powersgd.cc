@@ -27,14 +27,12 @@
 namespace ps {
 namespace {
 
-// A tensor as a matrix, its first dimension by all others, and the data to
-// send.
+// A tensor as a matrix, first dimension by all others, and the data to send.
 struct Matrix {
   TensorRange range;
   // The factors. rank 0: always sent unchanged. q also starts the next step.
   LowRankFactors factors;
-  // The values that are sent instead of the factors; empty if the factors are
-  // sent.
+  // The values to send instead of the factors; empty if the factors are sent.
   std::vector<float> plain;
 };
 
@@ -159,7 +157,7 @@ class PowerSgdCoder final : public TensorCoder {
   // The key does not depend on the worker: all workers start with the same
   // directions, as in the paper.
   const uint64_t random_key_;
-  int64_t num_draws_ = 0;   // Columns drawn so far.
+  int64_t num_draws_ = 0;   // The number of columns drawn so far.
   Backend* const backend_;  // Not owned.
   std::vector<Matrix> matrices_;
   std::vector<float> row_;  // Kept for its memory.

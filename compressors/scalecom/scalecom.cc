@@ -87,7 +87,7 @@ class ScaleComSelector final : public Selector {
     return kernels_->Gather(input.u, &selected->elements);
   }
 
-  // Selects its own positions in the parts that it leads, and the given ones
+  // Selects its own positions in parts that it leads, and the given ones
   // elsewhere.
   absl::Status SelectOwnAndGiven(const SelectorInput& input, Selected* selected,
                                  CompressionStats* stats) {

@@ -88,7 +88,7 @@ class DgcSelector final : public Selector {
   const DgcConfig config_;
   Backend* const backend_;  // Not owned.
   ThresholdSieve sieve_;
-  ExactTopK top_k_;  // For samples.
+  ExactTopK top_k_;  // Selects from samples.
   IterationStreams streams_;
   Tensor sample_;     // [sample_size]
   Selected largest_;  // The sample's largest; kept for its memory.

@@ -241,7 +241,8 @@ absl::Status ExactTopK::SelectByBins(const float* u, int64_t n, int64_t k,
   // Finds the bits of the k-th largest, 12 at a time from the top: a histogram
   // shows which bin it lies in, and the next histogram divides that bin.
   MagnitudeBins bins;
-  int num_bins = MagnitudeBins::kNumBins;  // Those that the previous bin spans.
+  // The bins that the previous bin spans.
+  int num_bins = MagnitudeBins::kNumBins;
   int64_t wanted = k;  // Rank among the elements of the bins.
   for (;;) {
     std::vector<int64_t> counts;

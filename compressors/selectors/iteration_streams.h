@@ -16,8 +16,7 @@ namespace ps {
 // iteration. Not thread-safe.
 class IterationStreams {
  public:
-  // `purpose` is a different number for each use, so that no two uses share
-  // draws.
+  // `purpose` differs for each use, so that no two uses share draws.
   IterationStreams(uint64_t purpose, const CompressorOptions& options)
       : key_(RandomKey(purpose, options.seed,
                        static_cast<uint64_t>(options.worker_rank),

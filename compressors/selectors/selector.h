@@ -36,8 +36,7 @@ struct SelectorInput {
 };
 
 struct Selected {
-  // Whether every element is selected, zeros included; `elements` is then
-  // ignored.
+  // Whether all elements are selected, with zeros; `elements` is then ignored.
   bool all = false;
   // The elements, if they are in the backend's memory and the backend has a
   // device_work(); `elements` is then ignored. Valid until the selector's next
@@ -55,8 +54,8 @@ struct Selected {
   }
 };
 
-// The interface of selectors. Not thread-safe. Created for one backend, one
-// vector length and one worker.
+// A selector for one backend, one vector length and one worker. Not
+// thread-safe.
 class Selector {
  public:
   virtual ~Selector() = default;

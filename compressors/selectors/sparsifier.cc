@@ -228,8 +228,8 @@ class Sparsifier final : public Compressor {
   Backend* const backend_;  // Not owned.
   const std::unique_ptr<Selector> selector_;
   std::unique_ptr<DeviceEncoder> encoder_;  // Null if memory is the host's.
-  Tensor scratch_;     // [n], where residual + gradient is made.
-  Selected selected_;  // Kept for its memory.
+  Tensor scratch_;                          // [n], for residual + gradient.
+  Selected selected_;                       // Kept for its memory.
 };
 
 }  // namespace

@@ -19,9 +19,9 @@ namespace ps {
 
 struct ThresholdRule {
   enum class Kind {
-    kFixed,      // `threshold`, as it is.
+    kFixed,      // The given `threshold`.
     kBisection,  // RedSync's; three trials with the step of its authors' code.
-    kDescent,    // RedSync's, from the largest magnitude down.
+    kDescent,    // RedSync's search, from the largest magnitude down.
     kNormal,     // GaussianKSGD's: a normal quantile, corrected.
   };
   Kind kind = Kind::kFixed;

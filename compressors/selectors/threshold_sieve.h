@@ -24,8 +24,7 @@ struct ThresholdQuery {
   int64_t likely_count = 0;
 };
 
-// Works on one vector at a time. Negative thresholds count as 0. Not
-// thread-safe.
+// Negative thresholds count as 0. Not thread-safe.
 class ThresholdSieve {
  public:
   // `kernels` is not owned and must outlive this object.

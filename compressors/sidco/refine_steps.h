@@ -19,12 +19,10 @@ namespace ps {
 struct RefineRequest {
   // The wanted number of elements above the threshold; above 0.
   double target = 0;
-  // The tolerance: stops when the count is within target x (1 +- tolerance), or
-  // next to it.
+  // Stops when the count is within target x (1 +- tolerance), or next to it.
   double tolerance = 0.05;
   int max_counts = 1;  // Number of thresholds tried; at least 1.
-  // A lower bound, and the number of elements that exceed it: more than
-  // `target`.
+  // A lower bound, and its number of exceedances: more than `target`.
   float low = 0;
   int64_t low_count = 0;
   // The estimate, at least `low`.

@@ -19,8 +19,7 @@ namespace ps {
 
 struct ThresholdEstimate {
   float threshold = 0;
-  // The number of elements above the last stage's threshold, if that was
-  // refined.
+  // The number of elements above the last stage's threshold, if refined.
   std::optional<int64_t> estimated_count;
   // The number of distributions fitted. 0 if the magnitudes are all but equal:
   // then there is no estimate.

@@ -18,7 +18,7 @@ struct SidcoOptions {
   bool warm_start = true;
   bool exclude_zeros = true;
   bool exact_gamma_inverse = true;  // For sidco_gp.
-  double overshoot_cap = 0;         // 0: off.
+  double overshoot_cap = 0;         // 0 means no cap.
   double first_stage_ratio = 0.25;
   int64_t exact_below = 1024;
   int64_t min_exceedances = 32;
@@ -28,8 +28,8 @@ struct SidcoOptions {
 
 SidcoOptions ResolveSidcoOptions(const CompressorConfig& config);
 
-// Returns ceil(log2(1 / ratio)), at least 1: one stage per halving, as in
-// SIDCo's code.
+// Returns ceil(log2(1 / ratio)), at least 1: one stage per halving, like
+// SIDCo's.
 int MaxStages(double ratio);
 
 }  // namespace ps

@@ -17,8 +17,7 @@ struct EstimateRequest {
   // The wanted number of elements above the threshold; in (0, population).
   double target = 0;
   Moments moments;
-  // The sum of ln(magnitude) over the population; only for a distribution that
-  // needs it.
+  // The sum of ln(magnitude) over the population, if the distribution needs it.
   double sum_logs = 0;
   int stages = 1;
   // Whether each stage aims by the number of elements left, so that the errors

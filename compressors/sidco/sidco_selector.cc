@@ -205,8 +205,7 @@ class SidcoSelector final : public Selector {
       estimator_.Adopt(on_device_->trace);
       return on_device_->estimate;
     }
-    // There is no estimate if the device found that no distribution can be
-    // fitted.
+    // There is no estimate if the device found that nothing can be fitted.
     if (on_device_.has_value()) return ThresholdEstimate();
     estimator_.Begin();
     if (IsWarm()) {

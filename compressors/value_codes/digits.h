@@ -1,4 +1,4 @@
-// Implements codes of a few levels: each value is a digit, and a byte holds
+// Implements codes of few levels: each value is a digit, and a byte holds
 // several.
 #ifndef COMPRESSORS_VALUE_CODES_DIGITS_H_
 #define COMPRESSORS_VALUE_CODES_DIGITS_H_

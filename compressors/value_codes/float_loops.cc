@@ -24,8 +24,7 @@ void AddFloatBytes(const uint8_t* HWY_RESTRICT bytes, int64_t n,
   const hn::Repartition<uint8_t, decltype(d)> bytes_tag;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   for (; i + lanes <= n; i += lanes) {
-    // Bytes are loaded, since reading a float at an unaligned address is
-    // undefined.
+    // Loads bytes, since reading a float at an unaligned address is undefined.
     const auto x =
         hn::BitCast(d, hn::LoadU(bytes_tag, bytes + i * sizeof(float)));
     hn::StoreU(hn::Add(hn::LoadU(d, sum + i), x), d, sum + i);

@@ -49,8 +49,8 @@ class HighBitWriter {
   }
 
   uint8_t* out_;
-  uint64_t window_ = 0;  // Its lowest bits are not written yet;
-  int held_ = 0;         // fewer than 8 of them between calls.
+  uint64_t window_ = 0;  // The lowest bits are not written yet.
+  int held_ = 0;         // Their number; below 8 between calls.
 };
 
 class HighBitReader {

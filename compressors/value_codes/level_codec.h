@@ -22,7 +22,7 @@ struct LevelCodeTraits {
   LevelScale scale = LevelScale::kLargestMagnitude;
   LevelSpacing spacing = LevelSpacing::kUniform;
   bool nearest = false;  // Rounds to the nearest level instead of at random.
-  int bits = 0;          // 0: as in the config. Else in the fixed layout.
+  int bits = 0;          // 0 means the config's; otherwise the layout is fixed.
 };
 
 // Creates a codec, which the caller owns.

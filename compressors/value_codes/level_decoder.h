@@ -28,8 +28,8 @@ using LevelTable = std::array<float, 1 << kMaxLevelBits>;
 // Builds the table of NumLevels(bits) + 1 levels, from 0 to 1.
 LevelTable MakeLevelTable(int bits, absl::Span<const float> levels);
 
-// Creates a decoder. scales: one float per bucket. Finish reports surplus data
-// in `codes`.
+// Creates a decoder. scales: one per bucket. Finish reports surplus data in
+// `codes`.
 std::unique_ptr<ValueDecoder> NewLevelDecoder(const LevelHeader& header,
                                               const LevelTable& table,
                                               const PieceReader& scales,

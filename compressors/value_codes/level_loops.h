@@ -17,8 +17,8 @@ struct LevelStretch {
   uint8_t* codes = nullptr;      // [n]; written.
 };
 
-// These functions round like UniformLevels, ExponentialLevels and TableLevels
-// of levels.h.
+// These round like UniformLevels, ExponentialLevels and TableLevels of
+// levels.h.
 void RoundToUniformLevels(const LevelStretch& stretch);
 void RoundToExponentialLevels(const LevelStretch& stretch);
 // Rounds to table levels. levels: one value per level, from 0 to 1.

@@ -10,8 +10,7 @@
 namespace ps {
 namespace {
 
-// The bits that the layout writes for each code; empty for the invalid negative
-// 0.
+// The layout's bits for each code; empty for the invalid negative 0.
 using CodeStrings = std::array<BitString, 1 << kMaxLevelBits>;
 
 CodeStrings StringsOf(bool omega, bool sparse, int bits) {

@@ -30,7 +30,7 @@ class OneBitCodec final : public ValueCodec {
   CodingError Error(const ValueCodeConfig&) const override {
     CodingError error;
     error.unbiased = false;
-    error.variance = 1;  // As for `sign`.
+    error.variance = 1;  // The same bound as for `sign`.
     return error;
   }
 

@@ -30,8 +30,7 @@ class SignCodec final : public ValueCodec {
   CodingError Error(const ValueCodeConfig& config) const override {
     CodingError error;
     error.unbiased = false;
-    // It is at most 1 - 1 / n for n values; this does not apply to a scale of
-    // 1.
+    // The bound is 1 - 1 / n for n values, except for a scale of 1.
     error.variance = config.sign_scale() == ValueCodeConfig::L1_MEAN
                          ? 1.0
                          : std::numeric_limits<double>::infinity();

@@ -33,14 +33,13 @@ class ValueDecoder {
   // The default calls Next and checks the values.
   virtual bool SkipFinite(int64_t count);
 
-  // Ends decoding; call it after the last value. Returns an error if bits are
-  // left.
+  // Must be called after the last value: returns an error if bits are left.
   virtual absl::Status Finish() { return absl::OkStatus(); }
 };
 
 // The parameters of an encoding besides the code.
 struct ValueWriting {
-  ValueCodeConfig config;  // Within the ranges in its comments.
+  ValueCodeConfig config;  // The config, within the ranges in its comments.
   // The key of random rounding, on which draws depend together with the
   // element's position: every payload needs a key of its own.
   uint64_t random_key = 0;
@@ -103,8 +102,7 @@ const ValueFormat* FindValueFormat(uint8_t number);
 // Returns an error unless info.value_bytes is `value_bytes`.
 absl::Status CheckValueBytes(const PayloadInfo& info, int64_t value_bytes);
 
-// Registers a codec. `meaning`: one line for lists; `codec`: a pointer to a new
-// ValueCodec.
+// Registers `codec`, a new ValueCodec. `meaning`: one line for lists.
 #define REGISTER_VALUE_CODEC(name, meaning, codec)                      \
   [[maybe_unused]] static const bool ps_value_codec_registered_##name = \
       ::ps::ValueCodecs().Register(codec, meaning)

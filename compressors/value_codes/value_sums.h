@@ -99,7 +99,7 @@ PS_HOST_DEVICE inline float ClippedScale(const SpreadSums& sums, int64_t count,
 // value i.
 constexpr int kNormLanes = 8;
 
-// Returns the norm from sums of squares [kNormLanes]. It is at most the largest
+// Returns the norm from sums of squares [kNormLanes], at most the largest
 // float.
 PS_HOST_DEVICE inline float EuclideanNormOf(const double* sums) {
   constexpr double kLargestFloat = 0x1.fffffep127;

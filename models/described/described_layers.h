@@ -21,7 +21,7 @@ struct DescribedLayer {
   const LayerConfig* config = nullptr;  // The layer's part of the given config.
   // The name, after the names of the blocks around the layer.
   std::string name;
-  int depth = 0;  // Of residual blocks around it.
+  int depth = 0;  // The number of residual blocks around the layer.
   LayerShape input;
   LayerShape output;
 };

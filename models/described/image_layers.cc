@@ -48,8 +48,7 @@ int64_t Positions(int64_t extent, int64_t window, const Window& w) {
   return (extent + 2 * w.padding - window) / w.stride + 1;
 }
 
-// Returns the shape of a window's output, whose channels are those of the
-// input.
+// Returns the shape of a window's output; the channels stay.
 LayerShape Slide(const LayerReading& layer, const char* what, const Window& w) {
   LayerShape output;
   output.kind = LayerShape::Kind::kImages;

@@ -109,8 +109,7 @@ class PlannedChain {
   // Run steps [first, end), in the order of the direction.
   absl::Status RunForward(size_t first, size_t end);
   absl::Status RunBackward(size_t first, size_t end);
-  // Returns the first step of the Backward segment that begins just below
-  // `end`.
+  // Returns the first step of the Backward segment just below `end`.
   size_t FirstOfStretch(const BackwardRecording& recording, size_t first,
                         size_t end) const;
   // Returns a buffer for a gradient, while another one (in_use) is read.

@@ -22,8 +22,7 @@ std::unique_ptr<Layer> NewConvolutionLayer(
     std::string name, int64_t in_channels, const ConvolutionShape& shape,
     const AffineInitializers& initializers);
 
-// Returns the shape of a square kernel without a bias, as is usual before batch
-// normalisation.
+// Returns a square kernel without a bias, as is usual before normalisation.
 ConvolutionShape SquareKernel(int64_t out_channels, int64_t extent,
                               int64_t stride = 1);
 

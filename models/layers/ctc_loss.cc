@@ -100,7 +100,7 @@ class PlannedCtcLoss final : public PlannedLoss {
   const int64_t batch_;
   const int64_t classes_;
   const Shape logits_shape_;        // [steps, batch, classes]
-  std::vector<int32_t> lengths_;    // In steps of the logits.
+  std::vector<int32_t> lengths_;    // The lengths in steps of the logits.
   std::vector<float> host_logits_;  // The logits of the latest evaluation.
 };
 

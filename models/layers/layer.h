@@ -25,7 +25,7 @@ namespace ps {
 
 struct LayerParameter {
   std::string name;  // "conv1.weight".
-  Shape shape;       // PyTorch's layout.
+  Shape shape;       // The shape in PyTorch's layout.
   Initializer initializer;
 };
 
@@ -52,8 +52,7 @@ struct PlanContext {
   int64_t* activation_bytes = nullptr;
   LayerTimes* times = nullptr;  // Not owned.
 
-  // Returns zeroed memory for a planned layer to keep; adds to
-  // activation_bytes.
+  // Returns zeroed memory for a planned layer; adds to activation_bytes.
   absl::StatusOr<Tensor> Allocate(const Shape& shape) const;
 };
 
@@ -141,8 +140,7 @@ class Layer {
   // composite layer, whose layers have their own kinds.
   virtual std::string kind() const = 0;
 
-  // The parameters in their order in the flat vector; empty for a layer without
-  // weights.
+  // The parameters in flat order; empty for a layer without weights.
   virtual std::vector<LayerParameter> parameters() const { return {}; }
   virtual std::vector<LayerStatistic> statistics() const { return {}; }
 

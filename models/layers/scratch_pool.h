@@ -43,8 +43,7 @@ class ScratchPool {
     return absl::OkStatus();
   }
 
-  // Returns the slot's memory, after Allocate; the slot must have been
-  // reserved.
+  // Returns the slot, which was reserved before Allocate.
   float* data(int slot) { return slots_[slot].data(); }
 
   int64_t num_floats() const {

@@ -22,7 +22,7 @@ namespace ps {
 struct Stretch {
   LayerTimes::Direction direction = LayerTimes::Direction::kForward;
   size_t first = 0;  // Position in the chain.
-  size_t end = 0;    // Position after the last layer.
+  size_t end = 0;    // The position after the last layer.
   // Whether the segment first resets recurrent layers.
   bool resets_state = false;
 

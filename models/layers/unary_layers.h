@@ -35,8 +35,7 @@ std::unique_ptr<Layer> NewReluLayer();
 // height, width], which is the order that a linear layer flattens.
 std::unique_ptr<Layer> NewPlainOrderLayer();
 
-// Creates a layer that converts to plain order, [batch, channels x height x
-// width].
+// Creates a layer that also flattens: [batch, channels x height x width].
 std::unique_ptr<Layer> NewFlattenLayer();
 
 }  // namespace ps

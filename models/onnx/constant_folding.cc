@@ -81,8 +81,7 @@ Assemblies Reshaped(const OnnxTensor* from, Integers shape) {
   return View(from, std::move(shape), std::move(strides));
 }
 
-// Resolves an axis, which counts from the end if it is negative; -1 if there is
-// none.
+// Resolves an axis, which counts from the end if negative; -1 if there is none.
 int64_t Axis(int64_t axis, size_t rank) {
   const int64_t n = static_cast<int64_t>(rank);
   return axis >= -n && axis < n ? (axis + n) % n : -1;
@@ -120,8 +119,7 @@ class Folding {
   }
 
  private:
-  // Returns the integers of an input, or of an attribute, as old opsets have
-  // them.
+  // Returns the integers of an input or, in old opsets, of an attribute.
   Integers List(size_t input, const char* attribute) const {
     if (input < inputs_.size()) {
       return inputs_[input] == nullptr ? Integers() : inputs_[input]->integers;

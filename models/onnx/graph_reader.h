@@ -19,8 +19,8 @@ namespace ps {
 // Reads a graph, which must outlive it.
 class GraphReader {
  public:
-  // Indexes the graph. Errors: those of TensorReader; kDataLoss for two values
-  // of one name.
+  // Indexes a graph. Errors: those of TensorReader; kDataLoss for a repeated
+  // name.
   static absl::StatusOr<GraphReader> Create(const onnx::GraphProto& graph,
                                             const ReadBeside& read_beside);
 
@@ -50,8 +50,7 @@ class GraphReader {
   bool IsConstant(const std::string& value) const {
     return Constant(value) != nullptr;
   }
-  // Returns the initializer that a constant comes from; otherwise the value's
-  // own name.
+  // Returns the initializer of a constant; otherwise the value's own name.
   std::string NameOf(const std::string& value) const;
   // Whether a value is not constant only because it would be too large.
   bool IsTooLarge(const std::string& value) const {

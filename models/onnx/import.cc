@@ -37,20 +37,18 @@ class Walk {
   const std::map<std::string, int>& left_out() const {
     return nodes_.left_out();
   }
-  // The number of batch normalisations that the blocks need and the graph
-  // lacks.
+  // The number of normalisations that the blocks need and the graph lacks.
   int added_norms() const { return added_norms_; }
 
   struct Path {
     std::vector<ImportedLayer> layers;
     ImportedValue end;
-    // The Add in which the path meets another one; null if the path ends in the
+    // The Add in which the path meets another one; null if it ends in the
     // output.
     const onnx::NodeProto* join = nullptr;
   };
 
-  // Follows a value. `first` is the first node if other nodes read the value,
-  // too.
+  // Follows a value, from `first` if other nodes read the value, too.
   absl::StatusOr<Path> Follow(ImportedValue value, const onnx::NodeProto* first,
                               int depth) {
     Path path;

@@ -26,8 +26,7 @@ using google::protobuf::internal::WireFormatLite;
 
 constexpr int64_t kFewFloats = 1 << 20;
 constexpr int kMostSlices = 2;
-// The tag of NodeProto.metadata_props, which Debian's definition does not have
-// yet.
+// The tag of NodeProto.metadata_props, which Debian's definition lacks.
 constexpr uint32_t kMetadataTag = 9 << 3 | 2;
 
 absl::Status Unimplemented(const std::string& what) {
@@ -87,8 +86,7 @@ Integers ComputedPads(const GraphReader& graph, std::string value) {
   return pads;
 }
 
-// A kernel that slides over an image, with one stride and the same padding on
-// all sides.
+// A kernel that slides over an image: one stride, equal padding on all sides.
 struct Sliding {
   Integers kernel;  // The height and width.
   int32_t stride = 1;
@@ -194,8 +192,7 @@ absl::Status NodeLayers::Read(const onnx::NodeProto& node, ImportedValue* value,
     return Unimplemented(
         "a network of model.layers has no such operator (docs/weights.md)");
   }
-  // GraphReader looks for the value in the first inputs; layers have one input
-  // that changes.
+  // The value is the only input of the node that changes, as for layers.
   if (op == "Gather" && node.input_size() < 2) {
     return Unimplemented("it must have two inputs");
   }
@@ -382,8 +379,7 @@ absl::Status NodeLayers::ReadMatMul(const onnx::NodeProto& node,
   LinearConfig& config = *layer.config.mutable_linear();
   config.set_out_features(Narrow(out));
   OnnxTensor matrix = Transposed(*weight);
-  // If an exporter transposes weights, only equal values show that they are
-  // tied.
+  // With a transposed weight, only equal values show that it is tied.
   if (table_ != nullptr && matrix.shape == table_->shape &&
       matrix.floats == table_->floats) {
     config.set_tied_to_embedding(true);

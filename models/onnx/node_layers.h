@@ -48,7 +48,7 @@ struct ImportedValue {
     kMovedDirections,  // [steps, batch, 1, channels]
     kRows,             // [steps x batch, channels]
     kImages,           // [batch, channels, height, width]
-    kPooled,           // [batch, channels, 1, 1], or fewer extents of 1
+    kPooled,           // [batch, channels, 1, 1], or fewer dimensions of 1
     kFeatures,         // [batch, channels]
   };
   std::string name;
@@ -76,8 +76,7 @@ class NodeLayers {
   absl::Status Read(const onnx::NodeProto& node, ImportedValue* value,
                     std::vector<ImportedLayer>* layers);
 
-  // The number of nodes of each operator that were omitted because they change
-  // nothing.
+  // The number of omitted nodes, which change nothing, of each operator.
   const std::map<std::string, int>& left_out() const { return left_out_; }
 
   // Returns the only node that reads a value; null if there are others or none.
@@ -118,8 +117,7 @@ class NodeLayers {
                                  ImportedValue* value, Layers* layers);
   // Returns the pads of a Pad with zeros; empty if they are not constant.
   std::vector<int64_t> PadsOf(const onnx::NodeProto& node) const;
-  // Reads nodes that change a value's shape: Flatten, Reshape, Squeeze,
-  // Transpose.
+  // Reads nodes that change a shape: Flatten, Reshape, Squeeze, Transpose.
   absl::Status ReadReshape(const onnx::NodeProto& node, ImportedValue* value,
                            Layers* layers);
   absl::Status ReadSqueeze(const onnx::NodeProto& node, ImportedValue* value);

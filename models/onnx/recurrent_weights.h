@@ -11,8 +11,7 @@
 
 namespace ps {
 
-// Convert weights. values: blocks of equal size for each gate, [gates x hidden,
-// any].
+// Convert values: blocks of equal size for each gate, [gates x hidden, any].
 std::vector<float> ToOnnxGates(absl::Span<const float> values, bool lstm);
 std::vector<float> FromOnnxGates(absl::Span<const float> values, bool lstm);
 

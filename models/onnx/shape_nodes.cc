@@ -27,8 +27,7 @@ absl::Status WrongShape(const Integers& shape, const std::string& rule) {
       "]; must be ", rule));
 }
 
-// Reads a Reshape of a sequence: its rows stay as they are if the last
-// dimension does.
+// Reads a Reshape of a sequence, whose rows stay if the last dimension does.
 absl::Status ReshapeSequence(const Integers& shape, ImportedValue* value) {
   const std::string rule =
       absl::StrCat("[steps, batch, ", value->channels, "] or [steps x batch, ",

@@ -18,7 +18,7 @@ namespace ps {
 
 struct OnnxTensor {
   std::vector<int64_t> shape;
-  std::vector<float> floats;      // Of a float32 tensor.
+  std::vector<float> floats;      // The values of a float32 tensor.
   std::vector<int64_t> integers;  // The values of an int64 tensor.
 };
 
@@ -53,8 +53,9 @@ class TensorReader {
   absl::StatusOr<absl::string_view> External(const onnx::TensorProto& proto);
 
   const ReadBeside read_beside_;
-  std::map<std::string, std::string> files_;  // By name.
-  int64_t unread_bytes_ = 0;                  // Of all files.
+  std::map<std::string, std::string> files_;  // The files by name.
+  // The number of unread bytes of all files.
+  int64_t unread_bytes_ = 0;
 };
 
 }  // namespace ps

@@ -7,12 +7,11 @@
 
 namespace ps {
 
-// The outputs of one recording within those of a batch, [steps, batch,
-// classes].
+// One recording's outputs in those of a batch, [steps, batch, classes].
 struct RecordingOutputs {
   const float* outputs = nullptr;  // The recording's first frame.
   int64_t frames = 0;
-  int64_t stride = 0;   // From one frame to the next.
+  int64_t stride = 0;   // The distance from one frame to the next.
   int64_t classes = 0;  // 0 is the blank.
 };
 

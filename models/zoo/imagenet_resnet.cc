@@ -28,8 +28,7 @@ namespace {
 
 constexpr int64_t kFirstChannels = 64;
 constexpr int kStages = 4;
-// The ratio of a bottleneck's output channels to those of its 3 x 3
-// convolution.
+// The ratio of a bottleneck's output channels to its 3 x 3 convolution's.
 constexpr int64_t kExpansion = 4;
 // This is halved five times, rounding up: any size works that is not smaller
 // than a kernel.
@@ -54,8 +53,7 @@ std::unique_ptr<Layer> NormAndRelu(std::string name, int64_t channels) {
   return NewBatchNormLayer(std::move(name), channels, AfterNorm::kRelu);
 }
 
-// Creates a block whose main path ends in the normalisation `norm` of
-// `out_channels`.
+// Creates a block whose main path ends in `norm` of `out_channels`.
 std::unique_ptr<Layer> Residual(const std::string& name, const char* norm,
                                 const BlockShape& block, int64_t out_channels,
                                 Layers main) {

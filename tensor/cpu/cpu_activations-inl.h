@@ -2,11 +2,9 @@
 // A NaN gives a NaN: Highway's own Exp turns it into 0, which would hide that a
 // model has diverged.
 //
-// The polynomials are those of S. L. Moshier, Cephes mathematical library 2.2
-// (expf, tanhf).
+// Polynomials: S. L. Moshier, Cephes mathematical library 2.2 (expf, tanhf).
 //
-// The file is compiled once for each target of Highway, hence the toggling
-// include guard.
+// Compiled once for each target of Highway, hence the toggling include guard.
 #if defined(TENSOR_CPU_CPU_ACTIVATIONS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TENSOR_CPU_CPU_ACTIVATIONS_INL_H_
 #undef TENSOR_CPU_CPU_ACTIVATIONS_INL_H_
@@ -25,8 +23,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Returns exp(x) with x clamped to [-87.3, 88], where the result is a normal
-// number.
+// Returns exp(x) with x clamped to [-87.3, 88], where the result is normal.
 template <class D, class V>
 HWY_INLINE V Exp(D d, V x) {
   const hn::RebindToSigned<D> di;

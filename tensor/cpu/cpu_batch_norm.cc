@@ -154,8 +154,7 @@ class CpuBatchNorm final : public BatchNormOp {
                                       shape_.momentum * batch);
       };
       move(mean, &a.running_mean[c]);
-      // This variance is unbiased, as in PyTorch, unlike the one that
-      // normalises.
+      // This variance is unbiased, as in PyTorch; the one above is not.
       move(sum_squares / (count_ - 1), &a.running_variance[c]);
     }
   }

@@ -16,11 +16,9 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The number of rows that are summed in float before the sum is added to a
-// double.
+// The rows that are summed in float before the sum is added to a double.
 constexpr int64_t kRowsPerSum = 1024;
-// The number of rows summed in parallel: a single sum would wait for its own
-// last addition.
+// The rows summed in parallel: a single sum would wait for its last addition.
 constexpr int kUnroll = 4;
 
 // Adds up two values of each row: terms(row, &first, &second).

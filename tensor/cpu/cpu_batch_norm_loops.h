@@ -26,8 +26,7 @@ struct NormTail {
   bool relu = false;
 };
 
-// Computes y = x * scale + offset, followed by the tail. y may be x or the
-// residual.
+// Computes y = x * scale + offset, then the tail. y may be x or the residual.
 void Normalize(const float* x, const MatrixSize& size, const float* scale,
                const float* offset, const NormTail& tail, float* y);
 

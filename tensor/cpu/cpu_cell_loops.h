@@ -21,9 +21,8 @@ struct CellForward {
   const float* recurrent_bias = nullptr;
   const float* hidden_before = nullptr;
   const float* cell_before = nullptr;  // For the LSTM only.
-  float* cell = nullptr;               // LSTM.
-  // The output h', written twice: one copy for the next step and one for the
-  // next layer.
+  float* cell = nullptr;               // For the LSTM only.
+  // The output h', written twice: for the next step and for the next layer.
   float* hidden_after = nullptr;
   float* y = nullptr;
 };
@@ -37,8 +36,8 @@ struct CellBackward {
   // W_hh h, which for the LSTM equals that of W_ih x.
   float* recurrent = nullptr;
   const float* hidden_before = nullptr;  // For the GRU only.
-  const float* cell_before = nullptr;    // LSTM.
-  const float* cell = nullptr;           // LSTM.
+  const float* cell_before = nullptr;    // For the LSTM only.
+  const float* cell = nullptr;           // For the LSTM only.
   const float* dy = nullptr;
   // Input: the gradient of h' from the next step. Output for the GRU only: the
   // part of the gradient of h that does not pass through W_hh.

@@ -16,8 +16,7 @@ namespace {
 
 // The alignment is a cache line, which suits the widest vectors best.
 constexpr int64_t kAlignmentBytes = 64;
-// The limit is 4 TiB: more than any machine has, and far from where int64_t
-// would overflow.
+// 4 TiB: more than any machine has, and far from overflowing int64_t.
 constexpr int64_t kMaxElements = int64_t{1} << 40;
 
 // The size of a huge page. From a few of these on, asking for huge pages saves

@@ -10,8 +10,7 @@
 namespace ps {
 namespace {
 
-// The number of cells of ln 0 at the edge of a row, since a path may skip one
-// state.
+// The cells of ln 0 at the edge of a row, since a path may skip one state.
 constexpr int64_t kEdge = 2;
 
 // Returns the number of states in which a path may begin, and of those in which
@@ -143,8 +142,7 @@ double* CtcLattice::ForwardRow(int64_t t) {
   return forward_.get() + t * (padded_ + kEdge) + kEdge;
 }
 
-// Implements Graves et al., equation 16: the softmax minus the share of each
-// class.
+// Implements equation 16 of Graves et al.: softmax minus each class's share.
 void CtcLattice::WriteGradient(const CtcFrames& frames, int64_t t, double scale,
                                float* gradient) {
   std::fill(class_shares_.begin(), class_shares_.end(), 0);

@@ -13,8 +13,7 @@
 namespace ps {
 namespace {
 
-// The number of elements that a thread takes at a time; they have their own
-// key.
+// The number of elements that a thread takes at a time, with their own key.
 constexpr int64_t kChunkElements = int64_t{1} << 16;
 
 class CpuDropout final : public DropoutOp {

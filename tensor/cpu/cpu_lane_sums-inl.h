@@ -1,7 +1,6 @@
 // Computes sums and ranges of magnitudes, one vector at a time.
 //
-// The file is compiled once for each target of Highway, hence the toggling
-// include guard.
+// Compiled once for each target of Highway, hence the toggling include guard.
 #if defined(TENSOR_CPU_CPU_LANE_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TENSOR_CPU_CPU_LANE_SUMS_INL_H_
 #undef TENSOR_CPU_CPU_LANE_SUMS_INL_H_

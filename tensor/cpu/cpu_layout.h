@@ -67,8 +67,7 @@ struct ChannelMatrices {
   int64_t first_channel(int64_t m) const { return m % per_image * width; }
 };
 
-// Returns the order in which images of another size have matrices of the same
-// width.
+// Returns the order in which other images have matrices of the same width.
 ChannelOrder MatrixOrder(const ActivationDesc& images);
 
 // Checks an activation. Errors: kInvalidArgument, starting with `what`, for a

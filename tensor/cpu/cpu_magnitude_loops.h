@@ -54,8 +54,7 @@ struct SumOfTwo {
 };
 
 struct AddOptions {
-  // Whether stores bypass the caches; the output must then be aligned to 64
-  // bytes.
+  // Whether stores bypass the caches; the output is then aligned to 64 bytes.
   bool stream = false;
   // Whether the moments' sums are needed; if not, they are 0.
   bool sums = true;

@@ -21,8 +21,7 @@ struct PoolingGeometry {
   int64_t out_size() const { return out_height * out_width * columns; }
 };
 
-// Takes maxima. maxima: same shape as y; the input row that each maximum came
-// from.
+// Pools maxima. maxima: like y; the input row that each maximum came from.
 void MaxPool(const float* x, const PoolingGeometry& geometry, float* y,
              int32_t* maxima);
 void MaxPoolBackward(const float* dy, const int32_t* maxima,

@@ -130,8 +130,7 @@ class CpuRecurrent final : public RecurrentOp {
 
   absl::Status Backward(const BackwardArguments& a) override {
     BackwardThroughTime(a);
-    // These are the gradients of all steps' products with the input and with
-    // the state.
+    // The gradients of all steps' products with the input and with the state.
     const float* const dinput = gates_.data();
     const float* const drecurrent =
         is_lstm_ ? gates_.data() : recurrent_.data();
@@ -248,7 +247,7 @@ class CpuRecurrent final : public RecurrentOp {
   std::vector<float> recurrent_;  // [steps or 1, batch, rows]
   // [steps + 1, batch, hidden]; the first is the initial state.
   std::vector<float> hiddens_;
-  std::vector<float> cells_;    // The same for the LSTM's cells.
+  std::vector<float> cells_;    // Like hiddens_, for the LSTM's cells.
   std::vector<float> dhidden_;  // [batch, hidden]
   std::vector<float> dcell_;    // [batch, hidden]
   absl::Duration cell_time_;

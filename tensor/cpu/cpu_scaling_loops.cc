@@ -24,8 +24,7 @@ void ScaleChunk(const ScaledVector& x, int64_t n, float* out) {
   for (; i < n; ++i) out[i] = x.scale * x.data[i];
 }
 
-// MulAdd is not used: on targets without a fused instruction the result would
-// differ.
+// Avoids MulAdd: without a fused instruction the result would differ.
 void AddScaledChunk(const ScaledVector& x, const ScaledVector& y, int64_t n,
                     float* out) {
   const hn::ScalableTag<float> d;

@@ -72,8 +72,7 @@ HWY_INLINE hn::Vec<D> ShiftedExp(D d, const float* x, float max) {
                             Exp(d, shifted));
 }
 
-// Returns the sum of exp(x[i] - max); writes the summands to `out` unless it is
-// null.
+// Returns the sum of exp(x[i] - max); writes the summands to a non-null `out`.
 template <bool kWrite>
 HWY_INLINE double SumOfExps(const float* x, int64_t n, float max, float* out) {
   const hn::ScalableTag<float> d;

@@ -1,5 +1,4 @@
-// Computes the shortcut that drops pixels and adds channels of zeros, on the
-// CPU.
+// Drops pixels and adds channels of zeros, for shortcuts, on the CPU.
 #ifndef TENSOR_CPU_CPU_SUBSAMPLING_H_
 #define TENSOR_CPU_CPU_SUBSAMPLING_H_
 

@@ -111,8 +111,7 @@ DnnlStep ReorderStep(const DnnlContext& context, const memory::desc& from,
       std::move(what));
 }
 
-// Returns variants that compute the gradient from y, since x may be gone in
-// Backward.
+// Returns variants that read y for the gradient, since x may be gone.
 dnnl::algorithm AlgorithmOf(Activation function) {
   return function == Activation::kTanh
              ? dnnl::algorithm::eltwise_tanh_use_dst_for_bwd

@@ -40,8 +40,7 @@ class LayoutChange {
                            const dnnl::memory::desc& given,
                            const dnnl::memory::desc& wanted,
                            ScratchSpace* space);
-  // Returns a change from the primitive's layout to the caller's, for Target
-  // and Export.
+  // Returns the change back to the caller's layout, for Target and Export.
   static LayoutChange OutOf(const DnnlContext& context, Kind kind,
                             const dnnl::memory::desc& made,
                             const dnnl::memory::desc& given,

@@ -90,8 +90,7 @@ HWY_INLINE void MultiplyRows(const PanelProduct& p, int64_t row, int64_t rows) {
 }
 
 void RunMultiplyPanel(const PanelProduct& p) {
-  // The tiles are as even as possible: a tile of few rows leaves the
-  // multipliers idle.
+  // Even tiles are best: a tile of few rows leaves the multipliers idle.
   int64_t tiles = (p.m + kMaxRows - 1) / kMaxRows;
   for (int64_t row = 0; row < p.m; --tiles) {
     const int64_t rows = (p.m - row + tiles - 1) / tiles;

@@ -18,7 +18,7 @@ struct PanelPacking {
   // Whether b is [columns, rows], a part of B's transpose; else [rows,
   // columns].
   bool transposed = false;
-  int64_t stride = 0;      // From one row of b to the next.
+  int64_t stride = 0;      // The distance from one row of b to the next.
   float* panel = nullptr;  // [rows, kPanelColumns]
 };
 
@@ -29,10 +29,11 @@ struct PanelProduct {
   int64_t m = 0;
   int64_t k = 0;
   const float* a = nullptr;      // [m, k]
-  int64_t a_stride = 0;          // From one row to the next.
+  int64_t a_stride = 0;          // The distance from one row to the next.
   const float* panel = nullptr;  // [k, kPanelColumns]
-  int64_t columns = 0;           // Columns of C; 1 to kPanelColumns.
-  float* c = nullptr;            // [m, columns]
+  // The number of columns of C; 1 to kPanelColumns.
+  int64_t columns = 0;
+  float* c = nullptr;  // [m, columns]
   int64_t c_stride = 0;
   bool accumulate = false;  // Whether to compute C += A B.
 };
