@@ -21,23 +21,23 @@ struct JoinClusterOptions {
   int worker_rank = 0;
   uint64_t incarnation = 0;
   std::string name;
-  std::string data_text;                  // As in ParameterClientOptions.
-  std::vector<ParameterInfo> parameters;  // Those of the flat vector.
-  std::vector<double> rates;      // The parameters', if servers apply them.
-  std::vector<Bucket> buckets;    // Each ends where a parameter ends.
-  std::vector<int64_t> averaged;  // AveragedBuckets.
-  int64_t num_pushes = 0;         // In the whole job.
-  bool was_done = false;          // As in ParameterClientOptions.
+  std::string data_text;                  // The text of its DataDescription.
+  std::vector<ParameterInfo> parameters;  // The parameters of the flat vector.
+  std::vector<double> rates;              // The rates, if servers apply them.
+  std::vector<Bucket> buckets;            // Each ends where a parameter ends.
+  std::vector<int64_t> averaged;          // The sizes of AveragedBuckets.
+  int64_t num_pushes = 0;  // The number of pushes of the whole job.
+  bool was_done = false;   // The field of ParameterClientOptions.
 };
 
 struct ClusterLink {
-  // Covers the buckets and, after them, those that are averaged.
+  // The map of the buckets and, after them, those that are averaged.
   std::unique_ptr<ShardMap> shard_map;
-  std::unique_ptr<ParameterClient> client;  // Refers to the shard map.
+  std::unique_ptr<ParameterClient> client;  // The client; refers to the map.
 };
 
-// A server may listen at port 0, which is a free one, but nobody reaches it
-// there. Errors: kInvalidArgument.
+// Checks that no server's port is 0: a server may listen at it, which selects a
+// free one, but workers cannot reach it there. Errors: kInvalidArgument.
 absl::Status CheckPorts(const ClusterConfig& cluster);
 
 // Cuts the buckets into slices and registers with all servers. Errors: those of

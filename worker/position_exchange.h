@@ -1,6 +1,5 @@
-// What a worker asks servers for where workers share positions: a follower
-// learns which elements the leader of a push has selected, and sends its values
-// there.
+// Asks servers for positions, if workers share them: a follower learns which
+// elements the leader of a push has selected, and sends its values there.
 #ifndef WORKER_POSITION_EXCHANGE_H_
 #define WORKER_POSITION_EXCHANGE_H_
 
@@ -16,28 +15,28 @@
 
 namespace ps {
 
-// Not thread-safe. If the job's workers share no positions, this worker leads
-// each of its pushes.
+// The exchange. Not thread-safe. If the job's workers share no positions, this
+// worker leads each of its pushes.
 class PositionExchange {
  public:
-  // `handler` gets what servers answer, and passes it to Take. The pointers are
-  // not owned and must outlive the exchange.
+  // `handler` receives the servers' answers, and passes them to Take. The
+  // pointers are not owned and must outlive the exchange.
   PositionExchange(const JobConfig& config, int worker_rank, int num_buckets,
                    const ShardMap* shard_map, ParameterClient* client,
                    PositionsHandler handler);
 
-  // For CompressorOptions::shared_positions of this bucket.
+  // Returns this bucket's CompressorOptions::shared_positions.
   const SharedPositions* For(int bucket) const;
 
   void Begin(int64_t push);
-  // The bucket's gradient is final.
+  // Reports that the bucket's gradient is final.
   void Ready(int bucket);
   // Whether this worker leads, or knows all of the leader's positions.
   bool Knows(int bucket) const { return !follows_ || arriving_[bucket] == 0; }
   void Take(const PositionsAnswer& answer);
 
-  // What a follower pushes: values without positions, except in slices where it
-  // leads.
+  // Returns a follower's payloads: values without positions, except in slices
+  // where it leads.
   std::vector<PayloadBuffer> ToPush(int bucket,
                                     const EncodedGradient& encoded) const;
 
@@ -47,19 +46,20 @@ class PositionExchange {
   const int num_workers_;
   const int worker_rank_;
   // Whether this worker asks for a bucket's positions only when it can use
-  // them: where updates may leave workers out, servers wait as long for a
-  // leader as for pushes, from the first call of another worker on.
+  // them: if updates may drop workers, servers wait as long for a leader as for
+  // pushes, from the first call of another worker on.
   const bool asks_when_ready_;
   const ShardMap* const shard_map_;
   ParameterClient* const client_;
   const PositionsHandler handler_;
   int64_t push_ = 0;
-  bool follows_ = false;  // Another worker leads this push.
+  bool follows_ = false;  // Whether another worker leads this push.
   // [bucket]; empty if the workers share no positions.
   std::vector<SharedPositions> positions_;
-  // [bucket][slice], in the slice, until those of all slices are there.
+  // [bucket][slice], positions in the slice, until all slices have theirs.
   std::vector<std::vector<std::vector<uint32_t>>> of_slices_;
-  std::vector<size_t> arriving_;  // [bucket]: slices that are missing.
+  // [bucket], the number of slices without positions.
+  std::vector<size_t> arriving_;
 };
 
 }  // namespace ps

@@ -7,7 +7,7 @@ namespace ps {
 extern const char kPageHtml[];
 extern const char kPageCss[];
 extern const char kPageJs[];
-// uPlot, of third_party/uplot.
+// The file of third_party/uplot.
 extern const char kPlotJs[];
 extern const char kPlotCss[];
 
