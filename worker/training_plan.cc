@@ -34,8 +34,8 @@ absl::StatusOr<TrainingPlan> PlanTraining(const JobConfig& config,
       config.training().evaluate_every_iterations() > 0
           ? config.training().evaluate_every_iterations()
           : config.training().evaluate_every_epochs() * per_epoch;
-  return TrainingPlan{std::move(sampler), plan.total_iterations, PushPlan(plan),
-                      together};
+  return TrainingPlan{std::move(sampler), plan.total_iterations,
+                      PushPlan(plan), together};
 }
 
 int64_t SamePlace(const TrainingPlan& from, int64_t push,

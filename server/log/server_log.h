@@ -1,10 +1,9 @@
 // The server's write-ahead log of updates. A server that was killed restores
 // its latest snapshot and replays the updates after it.
 //
-//     FOLDER/log-120-00c0ffee00c0ffee    the updates after snapshot 120, or
-//     from
-//                                        a job's beginning; the second number
-//                                        is the server's epoch
+//     FOLDER/log-120-00c0ffee00c0ffee    the updates after snapshot 120 (or
+//                                        a job's beginning); the second
+//                                        number is the server's epoch
 //     FOLDER/...-incomplete              the same, but incomplete
 //
 // Each is a record log (storage/record_log.h) of proto/server_log.proto, and
