@@ -1,4 +1,5 @@
-// Images per second of LeNet-5's forward and backward pass on one CPU thread.
+// Times LeNet-5's forward and backward pass in images per second on one CPU
+// thread.
 //
 // Before timing, the loss is compared with the reference model in double.
 // Prints medians of several rounds.
@@ -42,7 +43,7 @@ Batch RandomBatch(const ExampleShape& example) {
   return batch;
 }
 
-// Median over the rounds. `step` is one pass over a batch.
+// Returns the median over the rounds. `step` is one pass over a batch.
 template <typename Step>
 absl::StatusOr<double> ImagesPerSecond(const Step& step) {
   std::vector<double> rounds;
@@ -86,7 +87,7 @@ absl::Status Run() {
   const double reference =
       ReferenceLenet5Loss(std::vector<double>(initial.begin(), initial.end()),
                           options.example, batch);
-  // Written so that a NaN fails, too.
+  // This form of the condition fails for NaN, too.
   if (!(std::abs(result.loss - reference) < 1e-5)) {
     return absl::InternalError(absl::StrCat(
         "the loss is ", result.loss, "; the reference's is ", reference));

@@ -35,26 +35,26 @@ struct ExampleShape {
   int64_t channels = 0;  // Images.
   int64_t height = 0;
   int64_t width = 0;
-  int64_t steps = 0;     // Text: tokens in an example.
+  int64_t steps = 0;     // The tokens in an example of text.
   int64_t features = 0;  // Speech: numbers in a frame.
-  // Images and texts with a class: classes. Other text: words or characters in
-  // the vocabulary, below 2^24.
-  // Speech: characters, where 0 is CTC's blank.
+  // The number of classes of images and texts with a class; of words or
+  // characters in the vocabulary of other text, below 2^24; of characters of
+  // speech, where 0 is CTC's blank.
   int64_t num_classes = 0;
-  // Texts with a class: words in the vocabulary, likewise.
+  // The number of words in the vocabulary of texts with a class, below 2^24.
   int64_t vocabulary = 0;
   // Speech: class i is the character alphabet[i]; alphabet[0] is unused.
   std::string alphabet;
 
   // Images: elements in one example.
   int64_t num_elements() const { return channels * height * width; }
-  // Text: numbers that a token may have.
+  // The number of different tokens of text.
   int64_t num_tokens() const {
     return task == Task::kTexts ? vocabulary : num_classes;
   }
 };
 
-// Its buffers keep their memory from batch to batch.
+// One mini-batch. Its buffers keep their memory from batch to batch.
 struct Batch {
   // Images: [size, channels, height, width]. Text: [steps, size], the tokens'
   // numbers (exact as floats). Speech: [steps, size, features], zeros after a
@@ -70,11 +70,11 @@ struct Batch {
   std::vector<int32_t> input_lengths;  // Speech: [size], in frames.
   // Speech: [size], characters in each transcript.
   std::vector<int32_t> label_lengths;
-  // Text: each row continues where that row of the previous batch ended.
+  // For text: each row continues where that row of the previous batch ended.
   bool continues = false;
   // The key of the random draws in this training step (dropout).
   uint64_t random_key = 0;
-  // Set by Model::Upload, for the model; 0 in a batch that has just been read.
+  // Model::Upload sets it for the model; it is 0 in a batch just read.
   int64_t upload = 0;
 
   // The number of examples.

@@ -1,5 +1,4 @@
-// Time for deadlines and durations, which no change of the machine's date
-// moves.
+// A clock for deadlines and durations, which setting the date does not move.
 #ifndef COMMON_CLOCK_H_
 #define COMMON_CLOCK_H_
 
@@ -7,7 +6,7 @@
 
 namespace ps {
 
-// Thread-safe.
+// A source of time. Thread-safe.
 class Clock {
  public:
   virtual ~Clock() = default;

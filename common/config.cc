@@ -51,7 +51,7 @@ std::vector<std::string> FieldNames(const Descriptor& type) {
   return names;
 }
 
-// For text whose errors are of no use.
+// Ignores the errors of a text.
 class NoErrors : public ::google::protobuf::io::ErrorCollector {
  public:
   void AddError(int, int, const std::string&) override {}
@@ -86,7 +86,7 @@ bool IsOneWord(absl::string_view value) {
   });
 }
 
-// It becomes a part of paths and of certificates.
+// A job's name becomes a part of paths and of certificates.
 bool IsJobName(absl::string_view name) {
   constexpr size_t kMaxBytes = 64;
   return !name.empty() && name.size() <= kMaxBytes &&
@@ -96,11 +96,11 @@ bool IsJobName(absl::string_view name) {
          });
 }
 
-// What a field is, of which `value` is not a value.
+// Describes the values of a field that `value` is not one of.
 std::string KindOf(const FieldDescriptor& field, absl::string_view value) {
   if (field.enum_type() == nullptr) {
     std::string kind = absl::StrCat("of type ", field.cpp_type_name());
-    // A decimal comma, or a percentage.
+    // The value may have a decimal comma, or be a percentage.
     std::string number = absl::StrReplaceAll(value, {{",", "."}});
     const bool percent = absl::EndsWith(number, "%");
     if (percent) number.pop_back();
@@ -120,7 +120,7 @@ std::string KindOf(const FieldDescriptor& field, absl::string_view value) {
                       DidYouMean(value, names));
 }
 
-// Whether something happens because the section is there, whatever it holds.
+// Whether the presence of the section has an effect, whatever it holds.
 bool ChosenByPresence(const FieldDescriptor& section) {
   for (const absl::string_view name :
        {"ps.JobConfig.worker_optimizer", "ps.TrainingConfig.layer_parallel",
@@ -308,8 +308,8 @@ void CheckRanges(const JobConfig& config, ConfigProblems* problems) {
           "checkpoint.replace_lost_workers", "true",
           "must be false unless consistency.mode is SYNCHRONOUS and "
           "consistency.step_timeout_seconds 0");
-  // Their correction of the first steps goes by the iteration, so that moments
-  // that begin anew would make steps several times too long.
+  // These rules correct the bias of the first steps by the iteration, so
+  // moments that start anew would make steps several times too long.
   const std::string& own_rule = config.worker_optimizer().name();
   require(!config.checkpoint().replace_lost_workers() ||
               (own_rule != "adam" && own_rule != "adamw"),
@@ -549,7 +549,7 @@ absl::StatusOr<JobConfig> LoadJob(const std::string& path,
   const ConfigText read(text, path, &config);
   std::vector<std::string> problems = read.problems();
   ApplyAll(overrides, &config, &problems);
-  // What comes after the place where reading stopped is not known.
+  // What follows the place where reading stopped is not known.
   if (read.reached_end()) {
     AddProblems(config, overrides, &read, &problems);
   }

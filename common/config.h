@@ -43,23 +43,23 @@ absl::Status ValidateConfig(const JobConfig& config);
 absl::StatusOr<JobConfig> LoadJob(const std::string& path,
                                   const std::vector<std::string>& overrides);
 
-// The rest of LoadJob, for a config from somewhere; `path` names it in errors.
+// Does the rest of LoadJob with a given config; `path` names it in errors.
 absl::StatusOr<JobConfig> WithOverrides(
     JobConfig config, const std::vector<std::string>& overrides,
     const std::string& path);
 
-// Text with every field written out, defaults included, so that parsing it
-// gives the same job even if the defaults change later.
+// Returns text with every field written out, defaults included, so that parsing
+// it gives the same job even if the defaults change later.
 std::string ResolvedConfigText(const JobConfig& config);
 
-// The part of the config that all processes of a job must agree on, as text:
-// everything except `machine`, `cluster.servers`, `data.directory`,
+// Returns as text the part of the config that all processes of a job must agree
+// on: everything except `machine`, `cluster.servers`, `data.directory`,
 // `checkpoint.directory` and `security.directory`.
 std::string SharedConfigText(const JobConfig& config);
 
-// A line "field: theirs there and ours here" for every field in which two
-// SharedConfigTexts differ; without `values` only "field". If one of them does
-// not parse, a single line says so. Empty if they are equal.
+// Returns a line "field: theirs there and ours here" for every field in which
+// two SharedConfigTexts differ; without `values` only "field". If one of them
+// does not parse, a single line says so. Empty if they are equal.
 std::vector<std::string> DescribeConfigDifferences(const std::string& ours,
                                                    const std::string& theirs,
                                                    bool values = true);

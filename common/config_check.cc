@@ -8,8 +8,8 @@
 namespace ps {
 namespace {
 
-// A function-local static, so that it exists before any other file's static
-// initialiser uses it.
+// This is a function-local static, so that it exists before any other file's
+// static initialiser uses it.
 std::vector<ConfigCheck>& MutableConfigChecks() {
   static std::vector<ConfigCheck>* const checks = new std::vector<ConfigCheck>;
   return *checks;

@@ -41,10 +41,10 @@ class ConfigProblems {
 
 using ConfigCheck = void (*)(const JobConfig& config, ConfigProblems* problems);
 
-// Called by static initialisers. Always returns true.
+// Adds a check; static initialisers call it. Always returns true.
 bool RegisterConfigCheck(ConfigCheck check);
 
-// All registered checks, in order of registration, for ValidateConfig.
+// Returns all registered checks, in order of registration.
 const std::vector<ConfigCheck>& ConfigChecks();
 
 }  // namespace ps

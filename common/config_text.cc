@@ -32,14 +32,14 @@ using ::google::protobuf::TextFormat;
 using ::google::protobuf::io::ErrorCollector;
 using ::google::protobuf::io::Tokenizer;
 
-// How many wrong values of a text are looked for, and how many problems are
-// reported: the text may come from a stranger.
+// These limit the wrong values that are looked for, and the problems that are
+// reported, because the text may be untrusted.
 constexpr size_t kMaxWrongValues = 20;
 constexpr size_t kMaxProblems = 40;
-// Deeper than fields of a job are nested.
+// The fields of a job are nested less deeply.
 constexpr int kMaxDepth = 8;
 
-// Each level takes room on the stack.
+// This bounds the stack, of which each level takes some.
 constexpr int kMostNestedMessages = 64;
 
 // A complaint of protobuf's parser. Lines and columns count from 0.
@@ -54,7 +54,7 @@ class Complaints : public ErrorCollector {
   void AddError(int line, int column, const std::string& message) override {
     errors.push_back({line, column, message});
   }
-  // Unknown fields, which the parser skips.
+  // The parser warns of unknown fields, which it skips.
   void AddWarning(int line, int column, const std::string& message) override {
     unknown_fields.push_back({line, column, message});
   }
@@ -69,16 +69,16 @@ struct Token {
   int line = 0;
   int column = 0;
   int group = -1;  // The token "{" of the innermost group that holds it.
-  int depth = 0;   // How many groups hold it.
+  int depth = 0;   // The number of groups that hold it.
 
   bool Is(absl::string_view symbol) const { return text == symbol; }
 };
 
-// The same words as the parser reads, and a last one at the end.
+// Returns the tokens that the parser reads, and a last one at the end.
 std::vector<Token> Tokens(const std::string& text) {
   google::protobuf::io::ArrayInputStream stream(text.data(),
                                                 static_cast<int>(text.size()));
-  Complaints ignored;  // The parser makes them as well.
+  Complaints ignored;  // The parser reports these errors as well.
   Tokenizer tokenizer(&stream, &ignored);
   tokenizer.set_allow_f_after_float(true);
   tokenizer.set_comment_style(Tokenizer::SH_COMMENT_STYLE);
@@ -104,14 +104,14 @@ std::vector<Token> Tokens(const std::string& text) {
   return tokens;
 }
 
-// What stands before a "{", with or without a ":".
+// Returns the token before a "{", with or without a ":".
 std::string NameOfGroup(const std::vector<Token>& tokens, int begin) {
   const int name =
       begin > 0 && tokens[begin - 1].Is(":") ? begin - 2 : begin - 1;
   return name >= 0 ? tokens[name].text : "";
 }
 
-// The names of the groups that hold a token, from the outside.
+// Returns the names of the groups that hold a token, outermost first.
 std::vector<std::string> GroupsOf(const std::vector<Token>& tokens,
                                   const Token& token) {
   std::vector<std::string> names;
@@ -122,7 +122,7 @@ std::vector<std::string> GroupsOf(const std::vector<Token>& tokens,
   return names;
 }
 
-// The type of a group of the message `root`; null if there is none.
+// Returns the type of a group of the message `root`; null if there is none.
 const Descriptor* TypeOf(const Descriptor* root,
                          const std::vector<std::string>& groups) {
   for (const std::string& group : groups) {
@@ -139,7 +139,7 @@ std::string PathOf(const std::vector<std::string>& groups,
                         : absl::StrCat(absl::StrJoin(groups, "."), ".", name);
 }
 
-// What values of a field look like, in place of this one.
+// Describes the values that a field takes, in place of `value`.
 std::string Kind(const FieldDescriptor& field, const std::string& value) {
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_ENUM: {
@@ -199,7 +199,7 @@ class Reader {
   std::optional<FieldTokens> WrongField(const Complaint& complaint) const;
   void AddWrongField(const FieldTokens& field, const Complaint& complaint);
   void AddUnknownField(const Complaint& complaint);
-  // Reading stops here.
+  // Adds the problem at which reading stops.
   void AddStop(const Complaint& complaint);
   void Add(int line, int column, std::string text) {
     problems_.push_back({line, column, std::move(text)});
@@ -278,13 +278,13 @@ std::optional<FieldTokens> Reader::WrongField(
   const int at = TokenAt(complaint);
   FieldTokens field;
   if (absl::StartsWith(complaint.message, "Non-repeated field")) {
-    // The complaint is behind the name.
+    // The parser's error points behind the name.
     field.name = at - 1;
     field.value = at < static_cast<int>(tokens_.size()) && tokens_[at].Is(":")
                       ? at + 1
                       : at;
   } else {
-    // These have read the value already.
+    // The parser has already read the value for these errors.
     const bool behind =
         absl::StartsWith(complaint.message, "Unknown enumeration value") ||
         absl::StartsWith(complaint.message, "Invalid value for boolean");
@@ -302,7 +302,7 @@ std::optional<FieldTokens> Reader::WrongField(
   if (tokens_[field.value].Is("-")) ++field.end;
   if (tokens_[field.value].Is("{") || tokens_[field.value].Is("<") ||
       tokens_[field.value].Is("[")) {
-    // Up to where it is closed.
+    // The value ends where its bracket is closed.
     const absl::string_view close = tokens_[field.value].Is("{")   ? "}"
                                     : tokens_[field.value].Is("<") ? ">"
                                                                    : "]";
@@ -340,7 +340,7 @@ void Reader::AddWrongField(const FieldTokens& field,
 }
 
 void Reader::AddUnknownField(const Complaint& complaint) {
-  // The complaint is behind the name.
+  // The parser's error points behind the name.
   const int at = TokenAt(complaint) - 1;
   if (at < 0) return Add(complaint.line, complaint.column, complaint.message);
   const Token& name = tokens_[at];
@@ -394,7 +394,7 @@ void Reader::AddStop(const Complaint& complaint) {
                "this character may only be in quotes or in a comment, because "
                "it is not ASCII");
   }
-  // What other languages would write here.
+  // Other languages use these characters here.
   std::string hint;
   if (token.Is("=")) hint = "; write a value as name: value";
   if (token.Is("/")) hint = "; a comment begins with #";
@@ -409,7 +409,7 @@ size_t Reader::OffsetOf(const Token& token) const {
   for (int line = 0; line < token.line; ++line) {
     offset = text_.find('\n', offset) + 1;
   }
-  // As the tokenizer counts.
+  // The tokenizer counts tabs this way.
   constexpr int kTabWidth = 8;
   for (int column = 0; column < token.column && offset < text_.size();) {
     column += text_[offset++] == '\t' ? kTabWidth - column % kTabWidth : 1;

@@ -1,5 +1,5 @@
-// Reads a job in text format, and finds every problem of the text, each with
-// its place.
+// Reads a job in text format and finds every problem of the text with its
+// place.
 #ifndef COMMON_CONFIG_TEXT_H_
 #define COMMON_CONFIG_TEXT_H_
 
@@ -16,11 +16,11 @@ class Message;
 
 namespace ps {
 
-// Immutable after construction.
+// The result of parsing one text. Immutable after construction.
 class ConfigText {
  public:
-  // Reads `text` into *message, without the fields that have problems. `name`
-  // is the file's in places.
+  // Reads `text` into *message, without the fields that have problems. Places
+  // in messages begin with `name`, the file's.
   ConfigText(absl::string_view text, absl::string_view name,
              google::protobuf::Message* message);
 
@@ -29,7 +29,7 @@ class ConfigText {
   const std::vector<std::string>& problems() const { return problems_; }
 
   // Whether reading reached the end of the text. If not, the last problem says
-  // where it stopped, and *message lacks what comes after.
+  // where it stopped, and *message lacks the rest.
   bool reached_end() const { return reached_end_; }
 
   // "name:line: " for a field such as "training.epochs" or
@@ -41,7 +41,7 @@ class ConfigText {
   const std::string name_;
   std::vector<std::string> problems_;
   bool reached_end_ = false;
-  // Where each field is, by its path, counted from 1.
+  // The lines of each field, by its path, counted from 1.
   std::map<std::string, std::vector<int>> lines_;
 };
 

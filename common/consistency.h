@@ -1,4 +1,4 @@
-// What a job's consistency mode implies for workers and servers.
+// Says what a job's consistency mode implies for workers and servers.
 #ifndef COMMON_CONSISTENCY_H_
 #define COMMON_CONSISTENCY_H_
 
@@ -29,14 +29,14 @@ inline bool KeepsSnapshots(const JobConfig& config) {
 }
 
 // Whether all processes save their state after the same push when one of them
-// is asked to end. (Workers that drift apart are never at the same push.)
+// is asked to end. (In asynchronous modes workers are never at the same push.)
 inline bool StopsTogether(const JobConfig& config) {
   return KeepsSnapshots(config) && !WorkersDrift(config);
 }
 
-// Whether a worker that was lost can be started again alone: what it did since
-// its snapshot can be repeated with the same bits, and servers know what they
-// answered. They do not know what workers with stages sent each other.
+// Whether a lost worker can be restarted alone: it repeats the work since its
+// snapshot with the same bits, and servers know their earlier answers. They do
+// not know what workers with stages sent each other.
 inline bool WorkersComeBack(const JobConfig& config) {
   return StopsTogether(config) && !WorkersHaveStages(config) &&
          config.checkpoint().durability() == CheckpointConfig::EVERY_UPDATE;
@@ -46,8 +46,8 @@ inline bool WorkersComeBack(const JobConfig& config) {
 // same weights.
 bool SendsDifferences(const DownlinkConfig& downlink);
 
-// The number of workers that must be left for the job to go on; num_workers if
-// no worker may be lost.
+// The number of workers that the job needs to continue; num_workers if no
+// worker may be lost.
 int MinWorkers(const JobConfig& config);
 
 // Reports every problem of config.consistency() that does not concern

@@ -1,4 +1,4 @@
-// Numbers of things, as people write them.
+// Formats counts for people.
 #ifndef COMMON_COUNTED_H_
 #define COMMON_COUNTED_H_
 
@@ -9,7 +9,7 @@
 
 namespace ps {
 
-// With separated thousands: "1,234,567".
+// Separates the thousands: "1,234,567".
 std::string FormatCount(int64_t count);
 
 // "1 server", "1,234 parameters". `noun` is in the singular; its plural ends in

@@ -20,7 +20,7 @@ namespace ps {
 namespace {
 
 constexpr size_t kMaxListBytes = size_t{1} << 14;
-// Limits on what a message says.
+// These limit the length of a message.
 constexpr size_t kMaxDifferences = 3;
 constexpr size_t kMaxShownBytes = 120;
 
@@ -33,7 +33,7 @@ std::string Digest(absl::string_view bytes) {
 std::string Shown(absl::string_view text) {
   if (text.size() <= kMaxShownBytes) return std::string(text);
   size_t end = kMaxShownBytes;
-  // Not within a character.
+  // The cut must not split a character.
   while (end > 0 && (static_cast<uint8_t>(text[end]) & 0xc0) == 0x80) --end;
   return absl::StrCat(text.substr(0, end), "...");
 }
@@ -66,7 +66,7 @@ void DataDescription::AddList(absl::string_view name,
   const size_t end = text_.size() + kMaxListBytes;
   for (size_t i = 0; i < items.size(); ++i) {
     const size_t before = text_.size();
-    // Quoted, so that it is printable UTF-8.
+    // The quotes make it printable UTF-8.
     const Json item(items[i]);
     std::string text = JsonText(item, /*indent=*/-1);
     if (HasControlCharacters(text)) {
@@ -87,7 +87,7 @@ void DataDescription::AddList(absl::string_view name,
 }
 
 std::string MeaningOfNumbers(absl::string_view description) {
-  // First words of lines.
+  // Lines that begin with one of these words are skipped.
   static const auto& kNoMeaning = *new std::set<absl::string_view>{
       "training", "test", "classes", "class", "image", "frozen"};
   DataDescription meaning;

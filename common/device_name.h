@@ -1,4 +1,4 @@
-// How a config names a device.
+// Parses the name of a device in a config.
 #ifndef COMMON_DEVICE_NAME_H_
 #define COMMON_DEVICE_NAME_H_
 
@@ -8,7 +8,7 @@
 
 namespace ps {
 
-// The rule for device names, for messages.
+// The rule for device names, used in messages.
 constexpr char kDeviceNameRule[] =
     "must be \"auto\", \"cpu\", \"cuda\" or \"cuda:N\" with N in [0, 1023]";
 

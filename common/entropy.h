@@ -1,4 +1,4 @@
-// Numbers that nobody can foresee.
+// Random numbers and identifiers that are unpredictable.
 #ifndef COMMON_ENTROPY_H_
 #define COMMON_ENTROPY_H_
 
@@ -7,14 +7,14 @@
 
 namespace ps {
 
-// 64 random bits of the operating system. Everything else that is drawn is a
-// function of a seed; this is for names of processes and files that must differ
-// from all others. A simulation is linked in its place (tests/simulation).
+// Returns 64 random bits of the operating system, for names of processes and
+// files that must differ from all others; every other random number is a
+// function of a seed. A simulation is linked in its place (tests/simulation).
 // Thread-safe.
 uint64_t Entropy();
 
-// Names what has run since this machine was started; empty if it has no name
-// for that. Thread-safe.
+// Returns an identifier of the machine's current boot; empty if the system has
+// none. Thread-safe.
 std::string BootId();
 
 }  // namespace ps

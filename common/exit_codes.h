@@ -1,5 +1,5 @@
-// The exit codes of every program of this project, so that a scheduler knows
-// what to retry. The numbers are those of sysexits.h where it defines one.
+// The exit codes of all programs, so that a scheduler knows what to retry. The
+// numbers are those of sysexits.h where it defines one.
 #ifndef COMMON_EXIT_CODES_H_
 #define COMMON_EXIT_CODES_H_
 

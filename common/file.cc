@@ -44,10 +44,10 @@ absl::Status SyncFolder(const std::string& folder) {
   return absl::OkStatus();
 }
 
-// Pipes and devices, which may never end.
+// This limits pipes and devices, which may never end.
 constexpr int64_t kMaxStreamBytes = int64_t{1} << 30;
 
-// What `path` has, which is open.
+// Reads all of `path`, which is open as `fd`.
 absl::StatusOr<std::string> ReadAll(int fd, const std::string& path,
                                     int64_t max_bytes) {
   struct stat info;
@@ -94,7 +94,7 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
 }
 
 absl::StatusOr<std::string> ReadRegularFile(const std::string& path) {
-  // To open a pipe would wait for its writer.
+  // Opening a pipe would wait for its writer.
   const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (fd.get() < 0) return FileError("open", path, errno);
   struct stat info;
@@ -122,7 +122,7 @@ absl::StatusOr<AtomicFile> AtomicFile::Create(const std::string& link,
   struct stat found;
   std::string path = link;
   if (lstat(link.c_str(), &found) == 0 && S_ISLNK(found.st_mode)) {
-    // It stays a link.
+    // The link is kept and its target replaced.
     char* const target = realpath(link.c_str(), nullptr);
     if (target != nullptr) path = target;
     free(target);

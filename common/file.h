@@ -12,14 +12,14 @@
 
 namespace ps {
 
-// Errors name the path and the system's reason: kNotFound if it does not exist
-// or is a folder, kPermissionDenied, otherwise the code that absl gives to
-// errno; kResourceExhausted for a file that is larger than the machine's
-// memory, or a pipe or device that gives more than 1 GiB.
+// Reads a whole file. Errors name the path and the system's reason: kNotFound
+// if it does not exist or is a folder, kPermissionDenied, otherwise the code
+// that absl gives to errno; kResourceExhausted for a file that is larger than
+// the machine's memory, or a pipe or device that gives more than 1 GiB.
 absl::StatusOr<std::string> ReadFile(const std::string& path);
 
-// For data and weights, which may be large: the same, but kNotFound for a pipe
-// or a device, without waiting for it.
+// Like ReadFile, for data and weights, which may be large: returns kNotFound
+// for a pipe or a device, without waiting for it.
 absl::StatusOr<std::string> ReadRegularFile(const std::string& path);
 
 // A file that appears under its name complete or not at all, even if the
@@ -30,24 +30,26 @@ absl::StatusOr<std::string> ReadRegularFile(const std::string& path);
 // not replaced.
 class AtomicFile {
  public:
-  // A new file has the permissions of `mode` that the umask allows. Errors:
-  // like ReadFile; kNotFound if the folder does not exist.
+  // Creates the temporary file. A new file has the permissions of `mode` that
+  // the umask allows. Errors: those of ReadFile; kNotFound if the folder does
+  // not exist.
   static absl::StatusOr<AtomicFile> Create(const std::string& path,
                                            unsigned mode = 0666);
 
-  // Without Commit() the temporary file is removed and `path` is unchanged.
+  // Removes the temporary file, unless Commit() was called.
   ~AtomicFile();
   AtomicFile(AtomicFile&& other) noexcept;
   AtomicFile& operator=(AtomicFile&&) = delete;
 
   absl::Status Append(absl::string_view bytes);
 
-  // Replaces bytes that were appended earlier, from `offset` on. For values
-  // that are known only at the end, such as a count in a header.
+  // Replaces bytes that were appended earlier, from `offset` on, such as a
+  // count in a header that is known only at the end.
   absl::Status Overwrite(int64_t offset, absl::string_view bytes);
 
-  // Must be the last call. On an error the temporary file is removed; `path`
-  // holds the old file, or the new one if only the folder could not be synced.
+  // Renames the file; must be the last call. On an error the temporary file is
+  // removed; `path` holds the old file, or the new one if only the folder could
+  // not be synced.
   absl::Status Commit();
 
  private:

@@ -24,7 +24,7 @@ namespace {
 
 constexpr size_t kHelpColumns = 80;
 constexpr size_t kTermIndent = 2;
-// A longer term gets its own line.
+// A longer term gets a line of its own.
 constexpr size_t kMaxTermColumns = 26;
 
 absl::Status WrongValue(const std::string& name, absl::string_view value,
@@ -61,7 +61,7 @@ void AppendEntries(absl::string_view title,
     if (entry.term.size() > kMaxTermColumns) continue;
     term_columns = std::max(term_columns, entry.term.size());
   }
-  // Two spaces between term and meaning.
+  // Two spaces separate term and meaning.
   const size_t indent = kTermIndent + term_columns + 2;
   absl::StrAppend(out, "\n", title, ":\n");
   for (const HelpEntry& entry : entries) {
@@ -251,7 +251,7 @@ absl::Status CommandLine::ParseOption(const std::vector<std::string>& arguments,
   }
   if (has_value) return option->set(argument.substr(name.size() + 1));
   if (!option->value_alone.empty()) return option->set(option->value_alone);
-  // Another option in place of the value means that the value was forgotten.
+  // If another option follows in place of the value, the value was forgotten.
   if (*next + 1 == arguments.size() ||
       absl::StartsWith(arguments[*next + 1], "--")) {
     return absl::InvalidArgumentError(
@@ -342,7 +342,8 @@ std::string CommandLine::Describe() const {
   std::string text;
   for (const Option& option : options_) {
     text += DescribedWord(text_.program, "option", "--" + option.name,
-                          // One that needs no value is completed without.
+                          // An option whose value is optional is completed
+                          // without one.
                           option.value_alone.empty() ? option.value_name : "",
                           option.help);
   }

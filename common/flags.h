@@ -31,9 +31,10 @@ struct HelpEntry {
   std::string meaning;
 };
 
-// The parts of the help other than the options. Empty parts are left out.
+// The parts of the help other than the options. Empty parts are omitted.
 struct CommandText {
-  std::string program;                // As typed: "gradsieve train".
+  // The program as typed: "gradsieve train".
+  std::string program;
   std::string description;            // One paragraph; wrapped in the help.
   std::vector<HelpEntry> commands;    // A subcommand and what it does.
   std::vector<HelpEntry> examples;    // A command line and what it does.
@@ -47,11 +48,11 @@ enum class ParseResult {
   kVersion,
 };
 
-// With this as its only argument a program lists its words (Describe) and ends;
-// for completion, and not in the help.
+// With this as its only argument a program prints its words (Describe) and
+// exits, for shell completion. The help does not list it.
 inline constexpr char kDescribeSwitch[] = "--describe-words";
 
-// A line that Describe writes for a word that may follow `program`:
+// Returns the line of Describe for a word that may follow `program`:
 // "program<TAB>kind<TAB>word<TAB>value name<TAB>meaning\n". Kinds are
 // "command", "option" and "argument".
 std::string DescribedWord(const std::string& program, const std::string& kind,
@@ -66,10 +67,10 @@ class CommandLine {
  public:
   explicit CommandLine(CommandText text);
 
-  // `value_name` stands for the value in the help: "FILE". `help` is one
-  // sentence. The current value of *target is the default; the help shows it
-  // unless it is empty. A vector option may be repeated; any other option may
-  // be given once.
+  // Adds an option with a value. `value_name` stands for the value in the help:
+  // "FILE". `help` is one sentence. The current value of *target is the
+  // default; the help shows it unless it is empty. A vector option may be
+  // repeated; any other option may be given once.
   void AddOption(const std::string& name, const std::string& value_name,
                  const std::string& help, std::string* target);
   // A number that does not fit an int is an error.
@@ -91,7 +92,7 @@ class CommandLine {
     options_.back().default_text.clear();
   }
 
-  // Adds an option whose value may be left out: "--name" alone means
+  // Adds an option whose value is optional: "--name" alone means
   // `value_alone`, and only "--name=value" gives another.
   void AddOptionalValue(const std::string& name, const std::string& value_name,
                         const std::string& help, const std::string& value_alone,
@@ -127,20 +128,20 @@ class CommandLine {
   absl::StatusOr<ParseResult> Parse(int argc, const char* const* argv);
 
   // Calls Parse, and prints the help or the version (common/version.h) to
-  // stdout or an error to stderr. Returns
-  // the exit code, or nullopt if the program should run.
+  // stdout or an error to stderr. Returns the exit code, or nullopt if the
+  // program should run.
   std::optional<int> Run(int argc, const char* const* argv);
 
-  // A line (DescribedWord) for each option and argument, in the order in which
-  // they were added.
+  // Returns a line (DescribedWord) for each option and argument, in the order
+  // in which they were added.
   std::string Describe() const;
 
-  // At most 80 columns wide, except for words that are longer.
+  // Returns the help, at most 80 columns wide except for longer words.
   std::string Help() const;
 
  private:
   struct Option {
-    std::string name;         // Without the dashes.
+    std::string name;         // The name, without the dashes.
     std::string value_name;   // Empty for a switch.
     std::string value_alone;  // See AddOptionalValue; empty: must have a value.
     std::string help;

@@ -1,5 +1,4 @@
-// Conversion between a float and the bits that represent it (IEEE 754), on host
-// and device.
+// Converts between a float and its bits (IEEE 754), on host and device.
 #ifndef COMMON_FLOAT_BITS_H_
 #define COMMON_FLOAT_BITS_H_
 

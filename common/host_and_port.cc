@@ -17,7 +17,7 @@ namespace ps {
 namespace {
 
 constexpr absl::string_view kUnix = "unix:";
-// A byte less than sockaddr_un has.
+// sockaddr_un has one byte more, for the final NUL.
 constexpr size_t kMaxPathBytes = 107;
 
 // Whether all characters are letters, digits or among `others`.
@@ -36,7 +36,7 @@ bool IsIpv4(const std::string& host) {
   return inet_pton(AF_INET, host.c_str(), &number) == 1;
 }
 
-// With a zone, as in "fe80::1%eth0", or without.
+// Whether it is an IPv6 address, with a zone as in "fe80::1%eth0" or without.
 bool IsIpv6(const std::string& host) {
   const size_t percent = host.find('%');
   in6_addr number = {};
@@ -45,7 +45,8 @@ bool IsIpv6(const std::string& host) {
           HasOnly(host.substr(percent + 1), "._-"));
 }
 
-// Some programs read "127.1", "2130706433" and "0x7f.1" as IPv4 addresses.
+// Whether it is a name, and not a form of IPv4 address that some programs read,
+// such as "127.1", "2130706433" and "0x7f.1".
 bool IsName(const std::string& host) {
   const absl::string_view last =
       absl::string_view(host).substr(host.rfind('.') + 1);

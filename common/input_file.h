@@ -11,11 +11,12 @@
 
 namespace ps {
 
-// Reading is thread-safe. Errors name the path and the system's reason.
+// A file that is open for reading. Reading is thread-safe. Errors name the path
+// and the system's reason.
 class InputFile {
  public:
-  // Errors: kNotFound if it does not exist or is not a regular file,
-  // kPermissionDenied, otherwise the code that absl gives to errno.
+  // Opens the file. Errors: kNotFound if it does not exist or is not a regular
+  // file, kPermissionDenied, otherwise the code that absl gives to errno.
   static absl::StatusOr<InputFile> Open(const std::string& path);
 
   ~InputFile();
@@ -24,7 +25,7 @@ class InputFile {
 
   const std::string& path() const { return path_; }
 
-  // At the time of Open().
+  // The size when Open() was called.
   int64_t size_bytes() const { return size_bytes_; }
 
   // Fills `bytes` with the `size` bytes from `offset` on. Errors: kDataLoss if

@@ -17,7 +17,7 @@ namespace {
 using ::google::protobuf::Descriptor;
 using ::google::protobuf::FieldDescriptor;
 
-// Messages may hold themselves.
+// Messages may be recursive.
 constexpr int kMaxDepth = 4;
 
 struct Group {
@@ -26,10 +26,10 @@ struct Group {
   int depth;
 };
 
-// The fields that `--set` can name without an index, by their last name; of
-// several with one name, the one with the shortest path that comes first.
+// The fields that `--set` can name without an index, by their last name. If
+// several share one, it means the first of those with the shortest path.
 struct Fields {
-  std::vector<std::string> names;  // In that order.
+  std::vector<std::string> names;  // The names, in order of the fields.
   std::map<std::string, std::string> paths;
 };
 
@@ -55,7 +55,7 @@ Fields AllFields() {
       }
     }
   }
-  // What other programs call them.
+  // Other programs use these names.
   for (const auto& [name, path] :
        std::initializer_list<std::pair<const char*, const char*>>{
            {"gpu", "machine.device"},

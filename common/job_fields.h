@@ -1,4 +1,4 @@
-// The fields of a job, by names that people type.
+// Finds the fields of a job by names that people type.
 #ifndef COMMON_JOB_FIELDS_H_
 #define COMMON_JOB_FIELDS_H_
 
@@ -11,14 +11,15 @@ namespace ps {
 
 class CommandLine;
 
-// The path of the field, as in "training.epochs", whose name is `word` or near
-// it (common/nearest_word.h): of several, one with a short path. A group that
-// has a name stands for that: "model" for "model.name". Empty if none is near.
+// Returns the path of the field, as in "training.epochs", whose name is `word`
+// or near it (common/nearest_word.h): of several, one with a short path. The
+// name of a group stands for its field `name`: "model" for "model.name". Empty
+// if none is near.
 std::string NearestField(absl::string_view word);
 
-// Adds the option --set=FIELD=VALUE, which overrides a field of the job:
-// `example` is for the help. An unknown option whose name is that of a field is
-// then answered with this option. `overrides` must outlive the command line.
+// Adds the option --set=FIELD=VALUE, which overrides a field of the job; the
+// help shows `example`. An unknown option that has the name of a field then
+// suggests this option. `overrides` must outlive the command line.
 void AddOverrides(CommandLine* command_line,
                   std::vector<std::string>* overrides,
                   const std::string& example = "compressor.ratio=0.001");

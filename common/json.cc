@@ -11,11 +11,11 @@ namespace {
 
 using Event = nlohmann::json::parse_event_t;
 
-// Values within more others are refused: whoever walks through them may call
-// itself for each level.
+// Values nested more deeply are refused: code that walks through them may
+// recurse for each level.
 constexpr int kMaxDepth = 100;
 
-// The parser takes a NUL for the end of the text.
+// The parser reads a NUL as the end of the text.
 absl::string_view UnlessNul(absl::string_view text) {
   return text.find('\0') == absl::string_view::npos ? text : "";
 }

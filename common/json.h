@@ -10,23 +10,23 @@
 
 namespace ps {
 
-// Keeps the order in which fields are written. Code that uses its methods
-// includes nlohmann/json.hpp.
+// Objects keep the order in which fields are written. Code that uses its
+// methods includes nlohmann/json.hpp.
 using Json = nlohmann::ordered_json;
 
-// Returns a value that is_discarded() if the text is not JSON, or if a value
-// lies within more than 100 others.
+// Parses a text. Returns a value that is_discarded() if the text is not JSON,
+// or if a value is nested in more than 100 others.
 Json ParseJson(absl::string_view text);
 
-// The same, with the fields of objects sorted, so that finding one of very many
-// is fast. Sets *repeated_key to a key that an object has twice, if there is
-// one.
+// Like ParseJson, with the fields of objects sorted, so that a lookup in a
+// large object is fast. Sets *repeated_key to a key that an object has twice,
+// if there is one.
 nlohmann::json ParseSortedJson(absl::string_view text,
                                std::string* repeated_key);
 
-// Writes `indent` spaces for each level, or one line if it is negative; escapes
-// what is not printable ASCII, or only what JSON requires.
-// Replaces bytes of strings that are not UTF-8.
+// Writes `indent` spaces for each level, or one line if it is negative. Escapes
+// all but printable ASCII, or only what JSON requires. Replaces bytes of
+// strings that are not UTF-8.
 std::string JsonText(const Json& json, int indent = 2,
                      bool ensure_ascii = false);
 

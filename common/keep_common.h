@@ -1,4 +1,4 @@
-// What several sets have in common.
+// Intersects sets.
 #ifndef COMMON_KEEP_COMMON_H_
 #define COMMON_KEEP_COMMON_H_
 
@@ -7,7 +7,7 @@
 
 namespace ps {
 
-// Removes from `set` what `others`, any container, does not contain.
+// Removes the elements of `set` that `others`, any container, lacks.
 template <typename T, typename Others>
 void KeepCommon(const Others& others, std::set<T>* set) {
   const std::set<T> theirs(others.begin(), others.end());

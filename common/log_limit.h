@@ -1,4 +1,4 @@
-// A limit on log lines that peers cause.
+// Limits the rate of log lines that peers cause.
 #ifndef COMMON_LOG_LIMIT_H_
 #define COMMON_LOG_LIMIT_H_
 
@@ -14,19 +14,19 @@
 
 namespace ps {
 
-// Text of a peer for the log and for messages: printable, without line breaks,
-// and cut after 2,000 bytes.
+// Makes a peer's text fit for the log and for messages: printable, without line
+// breaks, and cut after 2,000 bytes.
 std::string OneLine(absl::string_view text);
 
-// Lets through up to `lines` at once, and one more in each `interval`. Says
-// with the next line how many were left out. Thread-safe.
+// A token bucket: lets through up to `lines` at once, and one more in each
+// `interval`. The next line says how many were dropped. Thread-safe.
 class LogLimit {
  public:
   // `clock` is not owned.
   LogLimit(int lines, absl::Duration interval,
            const Clock* clock = SteadyClock());
 
-  // Calls log(line) with OneLine(text), or only counts.
+  // Calls log(line) with OneLine(text), or only counts the drop.
   void Log(absl::string_view text,
            const std::function<void(const std::string& line)>& log);
 
@@ -36,7 +36,7 @@ class LogLimit {
   const Clock* const clock_;
 
   Mutex mu_;
-  // When as many lines may be logged as ever.
+  // When the bucket is full again.
   absl::Time full_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
   int64_t left_out_ ABSL_GUARDED_BY(mu_) = 0;
 };

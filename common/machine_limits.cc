@@ -19,9 +19,9 @@
 namespace ps {
 namespace {
 
-// Takes the memory limit of one group, in the second version of control groups
-// or the first. Without a limit, the files of the second version have the word
-// "max", which is no number.
+// Reads the memory limit of one group, in version 2 of control groups or
+// version 1. Without a limit, the files of version 2 hold the word "max", which
+// is no number.
 void TakeMemoryLimit(const std::string& group, bool second,
                      ControlGroupLimits* least) {
   std::ifstream memory(group +
@@ -33,9 +33,9 @@ void TakeMemoryLimit(const std::string& group, bool second,
   }
 }
 
-// Takes the limit of cores. The group may use `quota` microseconds of processor
-// time in each `period`, which is in microseconds, too. The first version has a
-// quota of -1 for none.
+// Reads the CPU limit. The group may use `quota` microseconds of processor time
+// in each `period`, also in microseconds. Version 1 has a quota of -1 for no
+// limit.
 void TakeCoresLimit(const std::string& group, bool second,
                     ControlGroupLimits* least) {
   std::ifstream cpu(group + (second ? "/cpu.max" : "/cpu.cfs_quota_us"));
@@ -64,7 +64,8 @@ ControlGroupLimits OwnLimits() {
   return ReadControlGroupLimits(membership, "/sys/fs/cgroup");
 }
 
-// It fails on machines with more processors than the mask has bits.
+// Reads the affinity mask. It fails if the machine has more processors than the
+// mask has bits.
 bool ReadMask(cpu_set_t* mask) {
   CPU_ZERO(mask);
   return sched_getaffinity(0, sizeof(*mask), mask) == 0;
@@ -76,8 +77,8 @@ ControlGroupLimits ReadControlGroupLimits(absl::string_view membership,
                                           const std::string& root) {
   ControlGroupLimits least;
   for (const absl::string_view line : absl::StrSplit(membership, '\n')) {
-    // Number, controllers, group. The second version has no controllers here,
-    // and all files in one folder.
+    // A line has number, controllers and group. Version 2 has no controllers
+    // here, and all files in one folder.
     const std::vector<std::string> parts =
         absl::StrSplit(line, absl::MaxSplits(':', 2));
     if (parts.size() != 3) continue;
@@ -138,7 +139,7 @@ std::string CoresId() {
   cpu_set_t mask;
   if (ReadMask(&mask)) {
     int left = CPU_COUNT(&mask);
-    // Four processors a digit, as far as there are some.
+    // A digit stands for four processors.
     for (int first = 0; left > 0; first += 4) {
       int digit = 0;
       for (int i = 0; i < 4; ++i) {
@@ -148,8 +149,8 @@ std::string CoresId() {
       absl::StrAppend(&id, absl::Hex(digit));
     }
   }
-  // In a container, the group has the same name as in any other, but is another
-  // file.
+  // In a container, the group has the same name as in any other, but its folder
+  // is another inode.
   struct stat group;
   const std::string limited = OwnLimits().cores_group;
   if (!limited.empty() && stat(limited.c_str(), &group) == 0) {

@@ -1,4 +1,4 @@
-// Metrics, with their names in files and their presentation for people.
+// Formats metrics, and converts their names in files to words.
 #ifndef COMMON_METRIC_H_
 #define COMMON_METRIC_H_
 
@@ -16,14 +16,14 @@ struct Metric {
 // Whether the metric is shown as a percentage: accuracies and rates are.
 bool IsFraction(absl::string_view name);
 
-// "test top-5 accuracy" for "test_top5_accuracy".
+// Returns "test top-5 accuracy" for "test_top5_accuracy".
 std::string MetricWords(absl::string_view name);
 
-// "98.70 %" for a fraction, "84.2101" for any other metric.
+// Returns "98.70 %" for a fraction, "84.2101" for any other metric.
 std::string FormatMetric(absl::string_view name, double value);
 
-// With four decimals: "0.2312"; a loss that has grown out of all proportion with
-// an exponent: "1.219e+22".
+// Returns four decimals, "0.2312", or for a diverged loss an exponent,
+// "1.219e+22".
 std::string FormatLoss(double loss);
 
 }  // namespace ps

@@ -40,11 +40,12 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
   Mutex* const mu_;
 };
 
-// Waits may wake without a signal: test the condition in a loop.
+// A condition variable. Waits may wake spuriously: test the condition in a
+// loop.
 class CondVar {
  public:
   void Wait(Mutex* mu) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
-  // Waits at most this long, whatever happens to the machine's date.
+  // Waits at most `timeout`, whatever happens to the machine's date.
   void WaitFor(Mutex* mu, absl::Duration timeout)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
   void SignalAll();

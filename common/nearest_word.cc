@@ -12,9 +12,9 @@
 namespace ps {
 namespace {
 
-// Insertions, deletions, substitutions and swaps of neighbours that turn `a`
-// into `b` (optimal string alignment: Damerau, CACM 1964, with each letter
-// touched once).
+// Returns the number of insertions, deletions, substitutions and swaps of
+// neighbours that turn `a` into `b` (optimal string alignment: Damerau, CACM
+// 1964, with each letter touched once).
 size_t EditDistance(absl::string_view a, absl::string_view b) {
   std::vector<std::vector<size_t>> cost(a.size() + 1,
                                         std::vector<size_t>(b.size() + 1));
@@ -35,7 +35,7 @@ size_t EditDistance(absl::string_view a, absl::string_view b) {
   return cost[a.size()][b.size()];
 }
 
-// Whether `word` stands for `candidate` in short.
+// Whether `word` abbreviates `candidate`.
 bool IsShortFor(absl::string_view word, absl::string_view candidate) {
   if (word.size() < 2) return false;
   if (absl::StartsWith(candidate, word)) return true;
@@ -49,7 +49,7 @@ bool IsShortFor(absl::string_view word, absl::string_view candidate) {
   return initials == word;
 }
 
-// Whether two words begin alike for so long that it is no accident.
+// Whether two words have a common prefix too long to be an accident.
 bool BeginAlike(absl::string_view a, absl::string_view b) {
   constexpr size_t kLetters = 5;
   return a.size() < 2 * kLetters && b.size() >= kLetters &&

@@ -33,7 +33,7 @@ ElementType TypeOf<int64_t>() {
   return {"<i8", "int64"};
 }
 
-// The shape as Python writes it: "(3,)", "(2, 3)".
+// Returns the shape as Python writes it: "(3,)", "(2, 3)".
 std::string ShapeText(const std::vector<int64_t>& shape) {
   return absl::StrCat("(", absl::StrJoin(shape, ", "),
                       shape.size() == 1 ? ",)" : ")");

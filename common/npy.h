@@ -1,4 +1,4 @@
-// Arrays of numbers in NumPy's .npy files: what numpy.save() writes and
+// Reads and writes arrays in NumPy's .npy files, as numpy.save() writes and
 // numpy.load() reads. The arrays have one or two dimensions and are row-major
 // ("C order") and little-endian; T is float (dtype '<f4') or int64_t ('<i8').
 #ifndef COMMON_NPY_H_
@@ -32,7 +32,7 @@ class NpyReader {
   // [n] or [rows, n].
   const std::vector<int64_t>& shape() const { return shape_; }
 
-  // 1 for an array of one dimension.
+  // The number of rows; 1 for an array of one dimension.
   int64_t rows() const { return shape_.size() == 1 ? 1 : shape_[0]; }
   int64_t row_elements() const { return shape_.back(); }
   int64_t num_elements() const { return rows() * row_elements(); }
@@ -50,12 +50,12 @@ class NpyReader {
   int64_t data_offset_ = 0;
 };
 
-// An array that is written in parts and whose length is known only at the end.
-// The file appears complete or not at all (common/file.h). Not thread-safe.
+// Writes an array in parts, whose length is known only at the end. The file
+// appears complete or not at all (common/file.h). Not thread-safe.
 template <typename T>
 class NpyWriter {
  public:
-  // Errors: those of AtomicFile.
+  // Creates the temporary file. Errors: those of AtomicFile.
   static absl::StatusOr<NpyWriter> Create(const std::string& path);
 
   absl::Status Append(absl::Span<const T> elements);

@@ -222,7 +222,7 @@ std::string NpyHeaderBytes(const NpyHeader& header) {
       header.shape.size() == 1 ? ",), }" : "), }");
   constexpr size_t kPreambleBytes = kMagicBytes + 4;
   constexpr size_t kTextBytes = kNpyHeaderBytes - kPreambleBytes;
-  // Two extents of 19 digits leave room for 20 bytes.
+  // Two dimensions of 19 digits leave 20 bytes free.
   text.resize(kTextBytes - 1, ' ');
   text += '\n';
   std::string bytes(kMagic, kMagicBytes);

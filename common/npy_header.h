@@ -1,4 +1,4 @@
-// The header of NumPy's .npy files, versions 1.0, 2.0 and 3.0.
+// Parses and writes the header of NumPy's .npy files, versions 1.0 to 3.0.
 //
 // The format (NumPy Enhancement Proposal 1 and the documentation of
 // numpy.lib.format): the bytes 93 "NUMPY", the version in two bytes, the length
@@ -21,7 +21,7 @@ namespace ps {
 struct NpyHeader {
   std::string descr;  // The element type: "<f4" is little-endian float32.
   bool fortran_order = false;
-  std::vector<int64_t> shape;  // Every extent at least 0.
+  std::vector<int64_t> shape;  // Every dimension is at least 0.
 };
 
 // An upper bound on the bytes before the text, in any version.
@@ -33,20 +33,20 @@ struct NpyTextRange {
   int64_t end = 0;
 };
 
-// `bytes`: the first kMaxNpyPreambleBytes of a file, or the whole file if it is
-// shorter. Errors: kDataLoss for a wrong magic string, an unknown version, or a
-// length that no array of numbers needs.
+// Returns where the text is. `bytes`: the first kMaxNpyPreambleBytes of a file,
+// or the whole file if it is shorter. Errors: kDataLoss for a wrong magic
+// string, an unknown version, or a length that no array of numbers needs.
 absl::StatusOr<NpyTextRange> ParseNpyPreamble(absl::string_view bytes);
 
-// Errors: kDataLoss names the key and what is wrong with it; kUnimplemented for
-// records, whose 'descr' is a list.
+// Parses the text. Errors: kDataLoss names the key and what is wrong with it;
+// kUnimplemented for records, whose 'descr' is a list.
 absl::StatusOr<NpyHeader> ParseNpyText(absl::string_view text);
 
 // The length of every header that is written, so that it can be overwritten
 // once the shape is known. It is what NumPy itself writes for such arrays.
 constexpr int64_t kNpyHeaderBytes = 128;
 
-// Preamble and text, version 1.0. The shape has one or two extents.
+// Returns preamble and text, version 1.0. The shape has one or two dimensions.
 std::string NpyHeaderBytes(const NpyHeader& header);
 
 }  // namespace ps

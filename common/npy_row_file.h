@@ -11,9 +11,9 @@
 
 namespace ps {
 
-// The array is float32, [rows, row_elements]. The header counts a row only
-// after it has been written, so that the file is a valid array of the earlier
-// rows whatever happens. Not thread-safe.
+// Writes a float32 array [rows, row_elements]. The header counts a row only
+// after it has been written, so that the file is always a valid array of the
+// earlier rows. Not thread-safe.
 class NpyRowFile {
  public:
   // Creates an array without rows and replaces any existing file; row_elements
@@ -28,8 +28,8 @@ class NpyRowFile {
   const std::string& path() const { return path_; }
   int64_t rows() const { return rows_; }
 
-  // `row` has row_elements elements. After an error the file still holds the
-  // earlier rows.
+  // Appends a row of row_elements elements. After an error the file still holds
+  // the earlier rows.
   absl::Status Append(absl::Span<const float> row);
 
   // Must be the last call. Some file systems report a failed write only here.

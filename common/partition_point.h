@@ -8,8 +8,8 @@
 
 namespace ps {
 
-// The first i in [begin, end) for which before(i) is false, or `end` if there
-// is none. before(i) must be false for all later i, too.
+// Returns the first i in [begin, end) for which before(i) is false, or `end` if
+// there is none. before(i) must be false for all later i, too.
 template <class Before>
 PS_HOST_DEVICE int64_t PartitionPoint(int64_t begin, int64_t end,
                                       const Before& before) {

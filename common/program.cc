@@ -47,8 +47,8 @@ void KeepFreedMemory() {
 #endif
 }
 
-// Debian's library is built to search for deadlocks at each lock, which takes
-// 2 to 3 % of a server's time. Other builds keep that.
+// Debian's Abseil is built to search for deadlocks at each lock, which takes 2
+// to 3 % of a server's time. Other builds keep that.
 void LockWithoutSearch() {
 #ifdef NDEBUG
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
@@ -63,15 +63,15 @@ static_assert(std::atomic<bool>::is_always_lock_free &&
                   std::atomic<int>::is_always_lock_free,
               "a signal handler must not wait");
 
-// A file that is opened later must not get the number of standard output, and
-// what is written there.
+// Without this, a file that is opened later could get the descriptor of
+// standard output, and what is written there.
 void OpenStandardStreams() {
   int fd = open("/dev/null", O_RDWR);
   while (fd >= 0 && fd <= STDERR_FILENO) fd = open("/dev/null", O_RDWR);
   if (fd >= 0) close(fd);
 }
 
-// "W 12:03:04", after which glog writes a space and the message.
+// Writes "W 12:03:04", after which glog writes a space and the message.
 void WriteShortPrefix(std::ostream& out, const google::LogMessageInfo& message,
                       void*) {
   out << message.severity[0]
@@ -82,14 +82,14 @@ void WriteShortPrefix(std::ostream& out, const google::LogMessageInfo& message,
 void Exit(int signal) { _exit(128 + signal); }
 
 void Ask(int signal) {
-  // A peer may have asked first, when all are asked at the same time.
+  // When all processes are asked at the same time, a peer may have asked first.
   if (asked_by_signal.exchange(true)) Exit(signal);
   asked_to_end = true;
   asked_by = signal;
   alarm(seconds_to_end);
 }
 
-// To what the process may have without asking anybody.
+// Raises the limit of open files to the hard limit.
 void RaiseOpenFiles() {
   rlimit limit = {};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -110,7 +110,7 @@ void InitProgram(const char* argv0) {
   } else {
     google::InitGoogleLogging(argv0);
   }
-  // It writes a line for each message of a peer that is not as it should be.
+  // Protobuf would log a line for each malformed message of a peer.
   google::protobuf::SetLogHandler(nullptr);
   std::signal(SIGTERM, Exit);
   std::signal(SIGPIPE, SIG_IGN);
@@ -129,7 +129,7 @@ std::atomic<bool>* AskedToEnd() { return &asked_to_end; }
 
 void EndProgram(int exit_code) {
   const bool flushed = std::fflush(stdout) == 0;
-  // The reason of an earlier error is not known any more.
+  // errno holds the reason of the last error only.
   const char* const reason = flushed ? "some was lost" : std::strerror(errno);
   if (std::ferror(stdout) != 0) {
     std::fprintf(stderr, "%s: cannot write to standard output: %s\n",

@@ -1,4 +1,4 @@
-// Start-up and exit of every program of this project.
+// Starts and ends every program of this project.
 #ifndef COMMON_PROGRAM_H_
 #define COMMON_PROGRAM_H_
 
@@ -10,40 +10,38 @@
 
 namespace ps {
 
-// Sets up the process; call it first in main. Standard streams that are closed
-// are opened as /dev/null. Log messages go to stderr, one
-// line each, which is short if stderr is a terminal: "W 12:03:04 text" without
-// date, thread and place in the code. Protocol Buffers write none. SIGTERM ends
-// the process with exit code 143, even if it is a container's first process,
-// which ignores signals that have no handler. Writing to a closed pipe, or more
-// to a file than the limit of the process (ulimit -f), is an error and does not
-// raise a signal. The process keeps up to 256 MiB of freed memory for later
-// messages, and may open as many files and connections as its hard limit
-// allows.
+// Sets up the process; call it first in main. Closed standard streams are
+// opened as /dev/null. Log messages go to stderr, one line each, which is short
+// if stderr is a terminal: "W 12:03:04 text" without date, thread and place in
+// the code. Protocol Buffers write none. SIGTERM ends the process with exit
+// code 143, even if it is a container's first process, which ignores signals
+// that have no handler. Writing to a closed pipe, or more to a file than the
+// limit of the process (ulimit -f), is an error and does not raise a signal.
+// The process keeps up to 256 MiB of freed memory for later messages, and may
+// open as many files and connections as its hard limit allows.
 void InitProgram(const char* argv0);
 
 // From now on SIGTERM, SIGINT and SIGHUP set AskedToEnd(), and the process is
-// expected to end by itself. When one of them comes again, or after
-// grace_seconds, it ends at once with exit code 143, 130 or 129. A SIGHUP that
-// is ignored, as under nohup, stays so. The caller may set AskedToEnd() as
-// well.
+// expected to end by itself. A second one, or a wait of grace_seconds, ends it
+// at once with exit code 143, 130 or 129. A SIGHUP that is ignored, as under
+// nohup, stays so. The caller may set AskedToEnd() as well.
 void EndWhenAsked(int grace_seconds);
 std::atomic<bool>* AskedToEnd();
 
-// Ends the process with this code; the last call in main. Standard output is
-// written out; if that fails, now or before, stderr says so, and kExitDone
-// becomes kExitFailed. But nothing that exit() would run is run: it frees what
-// libraries share, while threads of gRPC, which nobody can stop, still use it
-// (OpenSSL's tables in a handshake), and a process that had done its work would
-// die of SIGSEGV. With AddressSanitizer, leaks are looked for first.
+// Ends the process with this code; the last call in main. Flushes standard
+// output; if that fails, now or before, stderr says so, and kExitDone becomes
+// kExitFailed. Does not run exit handlers: they free what libraries share,
+// while threads of gRPC, which nobody can stop, still use it (OpenSSL's tables
+// in a handshake), and a process that had done its work would die of SIGSEGV.
+// With AddressSanitizer, leaks are looked for first.
 [[noreturn]] void EndProgram(int exit_code);
 
-// A whole number from the environment, or `otherwise` if there is none that
-// fits an int. A cluster manager uses such a variable to tell a process its
-// index.
+// Returns a whole number from the environment, or `otherwise` if there is none
+// that fits an int. A cluster manager uses such a variable to tell a process
+// its index.
 int NumberFromEnvironment(const char* name, int otherwise);
 
-// Gives the memory that was freed so far back to the system.
+// Returns freed memory to the system.
 void GiveBackMemory();
 
 // "host:pid" of this process, or of another one on this machine, for messages
@@ -51,7 +49,7 @@ void GiveBackMemory();
 std::string ProcessName();
 std::string ProcessName(int pid);
 
-// The exit code for a program that ended with `status`.
+// Returns the exit code for a program that ended with `status`.
 int ExitCodeFor(const absl::Status& status);
 
 }  // namespace ps

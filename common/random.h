@@ -35,16 +35,16 @@ class RandomStream {
   PS_HOST_DEVICE explicit RandomStream(uint64_t key, uint64_t counter = 0)
       : key_(key), counter_(counter) {}
 
-  // Uniform over all 64-bit words.
+  // Returns a word that is uniform over all 64-bit words.
   PS_HOST_DEVICE uint64_t Next() { return Mix64(key_ ^ Mix64(counter_++)); }
 
-  // Uniform in [0, 1), 53 bits.
+  // Returns a number that is uniform in [0, 1), with 53 bits.
   double Uniform() { return static_cast<double>(Next() >> 11) * 0x1p-53; }
   double Uniform(double low, double high) {
     return low + (high - low) * Uniform();
   }
 
-  // Uniform in [0, n), without bias; n at least 1.
+  // Returns a number that is uniform in [0, n), without bias; n at least 1.
   PS_HOST_DEVICE uint64_t Below(uint64_t n) {
     uint64_t x = 0;
     while (!TryBelow(n, &x)) {
@@ -52,7 +52,7 @@ class RandomStream {
     return x;
   }
 
-  // One attempt of Below; returns false if the draw is rejected.
+  // Makes one attempt of Below; returns false if the draw is rejected.
   PS_HOST_DEVICE bool TryBelow(uint64_t n, uint64_t* result) {
     const uint64_t x = Next();
     *result = x % n;
@@ -60,7 +60,7 @@ class RandomStream {
     return x >= (0 - n) % n;
   }
 
-  // Standard normal (Box and Muller, Ann. Math. Statist. 1958).
+  // Returns a standard normal (Box and Muller, Ann. Math. Statist. 1958).
   double Normal() {
     const double u = 1.0 - Uniform();  // In (0, 1]: the logarithm is finite.
     return std::sqrt(-2.0 * std::log(u)) *

@@ -35,8 +35,8 @@ class Registry {
     return true;
   }
 
-  // Errors: kInvalidArgument for an unknown name; the message lists the known
-  // ones.
+  // Returns the factory. Errors: kInvalidArgument for an unknown name, with the
+  // list of known ones.
   absl::StatusOr<Factory> Find(const std::string& name) const {
     const auto it = entries_.find(name);
     if (it == entries_.end()) {
@@ -47,7 +47,7 @@ class Registry {
     return it->second.factory;
   }
 
-  // Each name with its meaning, in alphabetical order.
+  // Returns each name with its meaning, in alphabetical order.
   std::vector<std::pair<std::string, std::string>> List() const {
     std::vector<std::pair<std::string, std::string>> list;
     for (const auto& [name, entry] : entries_) {
@@ -56,7 +56,7 @@ class Registry {
     return list;
   }
 
-  // In alphabetical order.
+  // Returns the names in alphabetical order.
   std::vector<std::string> Names() const {
     std::vector<std::string> names;
     for (const auto& entry : entries_) names.push_back(entry.first);

@@ -42,7 +42,7 @@ absl::StatusOr<std::string> MakeDefaultRunDirectory(const std::string& name) {
   std::error_code error;
   fs::create_directories("runs", error);
   std::string path = base;
-  // It makes a folder or says that there is one, in one operation.
+  // create_directory creates a folder or says that there is one, atomically.
   for (int i = 2; !error && !fs::create_directory(path, error) && !error; ++i) {
     path = absl::StrCat(base, "-", i);
   }
@@ -60,7 +60,7 @@ absl::Status MakeFolderOfRuns(const std::string& path) {
 
 absl::Status MakeRunDirectory(const std::string& path) {
   PS_RETURN_IF_ERROR(MakeFolderOfRuns(path));
-  // Another process may have found it empty at the same time.
+  // Another process may have found the folder empty at the same time.
   std::error_code error;
   if (fs::create_directory(path + "/logs", error)) return absl::OkStatus();
   return error ? CannotMake(error, path) : IsTaken(path);

@@ -1,4 +1,4 @@
-// The folders in which runs are recorded.
+// Creates the folders in which runs are recorded.
 #ifndef COMMON_RUN_DIRECTORY_H_
 #define COMMON_RUN_DIRECTORY_H_
 
@@ -10,9 +10,9 @@
 namespace ps {
 
 // Creates "runs/NAME-20261121-143005", with the current time, or "...-2" and so
-// on if that exists, and returns its path: never one that another process has
-// made. Characters of the name that might mean something to a shell or a file
-// system become "_". Errors: those of the system.
+// on if that exists, and returns its path, which no other process has made.
+// Characters of the name that might mean something to a shell or a file system
+// become "_". Errors: those of the system.
 absl::StatusOr<std::string> MakeDefaultRunDirectory(const std::string& name);
 
 // Creates the folder if necessary, for several runs that have folders in it.
@@ -20,11 +20,11 @@ absl::StatusOr<std::string> MakeDefaultRunDirectory(const std::string& name);
 absl::Status MakeFolderOfRuns(const std::string& path);
 
 // Creates the folder if necessary, and in it the folder "logs", which only one
-// process can make. Errors: kAlreadyExists if the folder is not empty; those of
-// the system.
+// process can create. Errors: kAlreadyExists if the folder is not empty; those
+// of the system.
 absl::Status MakeRunDirectory(const std::string& path);
 
-// The file of a job that is given as such or as the directory of its run.
+// Returns the file of a job, given as such or as the directory of its run.
 std::string JobFileOf(const std::string& job_or_run);
 
 }  // namespace ps

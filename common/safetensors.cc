@@ -24,7 +24,7 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 constexpr char kMetadataKey[] = "__metadata__";
 constexpr size_t kLengthBytes = 8;
 constexpr int64_t kFloatBits = 32;
-// The limit of the format's own implementation (safetensors/src/tensor.rs).
+// The format's own implementation has this limit (safetensors/src/tensor.rs).
 constexpr uint64_t kMaxHeaderBytes = 100'000'000;
 
 // One tensor of a header whose entries are checked one by one, but not yet
@@ -49,8 +49,8 @@ bool SizeBytes(int64_t element_bits, const std::vector<int64_t>& shape,
         __builtin_mul_overflow(bits, static_cast<uint64_t>(extent), &bits);
   }
   *bytes = bits / 8;
-  // The flag is kept across extents: a later extent of zero would make the
-  // product 0 and hide the overflow.
+  // The flag is kept across dimensions: a later one of 0 would make the product
+  // 0 and hide the overflow.
   return !overflow && bits % 8 == 0;
 }
 

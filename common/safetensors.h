@@ -1,6 +1,6 @@
-// Named tensors in a file format that other tools read (PyTorch, JAX, ...).
-// Values are written as float32, and read from float32 and the two 16-bit
-// types.
+// Reads and writes named tensors in a format that other tools read (PyTorch,
+// JAX, ...). Values are written as float32, and read from float32 and the two
+// 16-bit types.
 //
 // The format (https://github.com/huggingface/safetensors, "Format"): eight
 // bytes of header length, little-endian; the header, JSON; the tensors' bytes,
@@ -34,7 +34,7 @@ struct SafetensorsView {
 struct SafetensorsTensor {
   std::string name;
   std::vector<int64_t> shape;
-  std::string dtype;  // In the file: "F32".
+  std::string dtype;  // The type in the file: "F32".
   // Filled for F32, F16 and BF16; empty for all other types.
   std::vector<float> values;
 };
@@ -51,17 +51,18 @@ absl::Status WriteSafetensors(const std::string& path,
                               absl::Span<const SafetensorsView> tensors,
                               const SafetensorsMetadata& metadata);
 
-// The same as bytes. Errors: kInvalidArgument names the tensor.
+// Returns the bytes of such a file. Errors: kInvalidArgument names the tensor.
 absl::StatusOr<std::string> SafetensorsBytes(
     absl::Span<const SafetensorsView> tensors,
     const SafetensorsMetadata& metadata);
 
-// Trusts no length before it is checked: the header must be JSON without
-// repeated keys, every size must agree with dtype and shape, and the tensors
-// must cover the data exactly, without a gap, an overlap or a remainder. The
-// format has no checksum, so a changed value in the data goes unnoticed.
-// Errors: kDataLoss says what is wrong and with which tensor; kUnimplemented
-// for a dtype that the format did not have when this was written.
+// Parses a file. Trusts no length before it is checked: the header must be JSON
+// without repeated keys, every size must agree with dtype and shape, and the
+// tensors must cover the data exactly, without a gap, an overlap or a
+// remainder. The format has no checksum, so a changed value in the data goes
+// unnoticed. Errors: kDataLoss says what is wrong and with which tensor;
+// kUnimplemented for a dtype that the format did not have when this was
+// written.
 absl::StatusOr<Safetensors> ParseSafetensors(absl::string_view bytes);
 
 // Like ParseSafetensors, for a file; every error names the path. Errors: also

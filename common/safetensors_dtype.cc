@@ -10,7 +10,7 @@ namespace {
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
               "elements are read as they lie in the file");
 
-// The names of the format's own implementation (safetensors/src/tensor.rs).
+// The format's own implementation has these names (safetensors/src/tensor.rs).
 struct Dtype {
   absl::string_view name;
   int64_t bits;

@@ -8,7 +8,7 @@
 
 namespace ps {
 
-// Bits of one element of "F32", "I64", ...; 0 for an unknown name.
+// Returns the bits of one element of "F32", "I64", ...; 0 for an unknown name.
 int64_t DtypeBits(absl::string_view dtype);
 
 // Whether WidenToFloat accepts the type: "F32", "F16" or "BF16".

@@ -27,8 +27,8 @@ double StepRate(double base, const ScheduleConfig& schedule, int64_t update) {
   return base * std::pow(schedule.gamma(), static_cast<double>(steps));
 }
 
-// The share of the way from the end of the warm-up to total_updates that is
-// done; [0, 1].
+// Returns the fraction of the updates between the end of the warm-up and
+// total_updates that are done; [0, 1].
 double Progress(const ScheduleConfig& schedule, int64_t total_updates,
                 int64_t update) {
   const int64_t warmup = schedule.warmup_updates();

@@ -1,4 +1,4 @@
-// The learning rate as a function of the updates done so far.
+// Computes the learning rate from the number of updates done so far.
 #ifndef COMMON_SCHEDULE_H_
 #define COMMON_SCHEDULE_H_
 
@@ -9,32 +9,33 @@
 
 namespace ps {
 
-// The learning rate of update number `update`, counted from 0. total_updates is
-// the job's number of updates, for a schedule that ends and does not set its
-// own end. During a warm-up of W updates the rate is base (update + 1) / W. The
-// schedules equal PyTorch's LinearLR, StepLR, MultiStepLR, CosineAnnealingLR
-// and PolynomialLR; the cosine is Loshchilov and Hutter, "SGDR", ICLR 2017, eq.
-// 5, without restarts. The config must have passed ValidateConfig.
+// Returns the learning rate of update number `update`, counted from 0.
+// total_updates is the job's number of updates, for a schedule that ends and
+// does not set its own end. During a warm-up of W updates the rate is base
+// (update + 1) / W. The schedules equal PyTorch's LinearLR, StepLR,
+// MultiStepLR, CosineAnnealingLR and PolynomialLR; the cosine is Loshchilov and
+// Hutter, "SGDR", ICLR 2017, eq. 5, without restarts. The config must have
+// passed ValidateConfig.
 double LearningRate(const OptimizerConfig& optimizer,
                     const ScheduleConfig& schedule, int64_t total_updates,
                     int64_t update);
 
-// The learning rate of job.optimizer() before the schedule. Beside a
+// Returns the learning rate of job.optimizer() before the schedule. With a
 // worker_optimizer, whose pushes are steps already, it is 1 by default.
 double BaseLearningRate(const JobConfig& job);
 
-// The learning rate of the servers' update number `update`: that of
-// job.optimizer() by the schedule, or, beside a worker_optimizer, which follows
-// the schedule itself, always the same.
+// Returns the learning rate of the servers' update number `update`: that of
+// job.optimizer() by the schedule, or, with a worker_optimizer, which follows
+// the schedule itself, a constant.
 double ServersLearningRate(const JobConfig& job, int64_t total_updates,
                            int64_t update);
 
-// Whether `now` says to train for longer than `before`, by training.epochs or
+// Whether `now` trains for longer than `before`, by training.epochs or
 // max_iterations.
 bool IsLonger(const TrainingConfig& now, const TrainingConfig& before);
 
-// Whether the iterations of a job would be others if there were more of them:
-// its schedule ends with the training, or stages divide its epochs.
+// Whether a longer job would have different iterations: its schedule ends with
+// the training, or stages divide its epochs.
 bool DependsOnItsLength(const JobConfig& job);
 
 }  // namespace ps

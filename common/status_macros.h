@@ -1,4 +1,5 @@
-// PS_RETURN_IF_ERROR and PS_ASSIGN_OR_RETURN, which Debian's Abseil lacks.
+// Defines PS_RETURN_IF_ERROR and PS_ASSIGN_OR_RETURN, as Debian's Abseil lacks
+// them.
 #ifndef COMMON_STATUS_MACROS_H_
 #define COMMON_STATUS_MACROS_H_
 
@@ -10,7 +11,7 @@
 
 namespace ps {
 
-// Prepends "context: " to the message of an error on its way up. OK stays OK.
+// Prepends "context: " to the message of an error. OK stays OK.
 inline absl::Status Annotate(const absl::Status& status,
                              absl::string_view context) {
   if (status.ok()) return status;

@@ -8,8 +8,9 @@
 
 namespace ps {
 
-// ReadFile and ReadRegularFile (common/file.h), without the byte order mark
-// with which some editors begin UTF-8. Errors: also kDataLoss for UTF-16.
+// Read files like ReadFile and ReadRegularFile (common/file.h), without the
+// byte order mark with which some editors begin UTF-8. Errors: also kDataLoss
+// for UTF-16.
 absl::StatusOr<std::string> ReadText(const std::string& path);
 absl::StatusOr<std::string> ReadRegularText(const std::string& path);
 

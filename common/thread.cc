@@ -9,7 +9,7 @@ namespace ps {
 
 Thread::Thread(const char* name, std::function<void()> work)
     : thread_([name, work = std::move(work)] {
-        // Longer names are refused.
+        // The system refuses longer names.
         pthread_setname_np(pthread_self(), std::string(name, 0, 15).c_str());
         work();
       }) {}

@@ -7,8 +7,8 @@
 
 namespace ps {
 
-// As std::thread, which it would be if a simulation could take its place
-// (tests/simulation). Must be joined before it is destroyed or assigned to.
+// Equals std::thread, which a simulation could not replace (tests/simulation).
+// Must be joined before it is destroyed or assigned to.
 class Thread {
  public:
   Thread() = default;

@@ -4,8 +4,9 @@
 
 namespace ps {
 
-// Chunks are claimed under the lock. They are long (tens of microseconds), so
-// the lock costs nothing, and the thread checkers can verify every access.
+// The state of one loop. Chunks are claimed under the lock. They are long (tens
+// of microseconds), so the lock costs nothing, and the thread checkers can
+// verify every access.
 struct ThreadPool::Loop {
   int64_t n;
   int64_t chunk_size;

@@ -19,7 +19,7 @@ struct ChunkRange {
   int64_t end = 0;
 };
 
-// Thread-safe: concurrent loops of several callers run one after the other.
+// A thread pool. Thread-safe: loops of several callers run one after the other.
 class ThreadPool {
  public:
   // num_threads is at least 1 and includes the thread that calls ParallelFor.
@@ -29,7 +29,7 @@ class ThreadPool {
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   int num_threads() const { return static_cast<int>(threads_.size()) + 1; }
-  // No loop may be under way.
+  // Changes the number of threads. No loop may be running.
   void Resize(int num_threads);
 
   // Calls `body` for every chunk of [0, n) and returns when all are done. Every

@@ -22,7 +22,7 @@ class UniqueFd {
     return *this;
   }
 
-  // -1, which poll() ignores, if there is none.
+  // The descriptor, or -1, which poll() ignores, if there is none.
   int get() const { return fd_; }
 
   // Gives the descriptor to the caller.

@@ -1,4 +1,4 @@
-// The version of this project, as --version and metrics say it.
+// The version of this project, as --version and metrics report it.
 #ifndef COMMON_VERSION_H_
 #define COMMON_VERSION_H_
 
@@ -7,9 +7,8 @@ namespace ps {
 // Semantic versioning (semver.org).
 constexpr char kVersion[] = "0.1.0";
 
-// Of what servers and workers say to each other, and of what servers write into
-// their logs. Counts the changes after which one of them would misunderstand
-// another.
+// The version of the protocol between servers and workers, and of the servers'
+// logs. It counts the incompatible changes.
 constexpr int kProtocol = 1;
 
 }  // namespace ps

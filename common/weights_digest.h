@@ -1,4 +1,4 @@
-// A hash for comparing weights in memory.
+// Hashes weights for comparison.
 #ifndef COMMON_WEIGHTS_DIGEST_H_
 #define COMMON_WEIGHTS_DIGEST_H_
 
@@ -6,8 +6,8 @@
 
 namespace ps {
 
-// XXH3, 64 bits, of the bytes of `values` [num_values] in memory (fp32, little
-// endian on all machines that this builds for). 0 and -0 differ.
+// Returns XXH3, 64 bits, of the bytes of `values` [num_values] in memory (fp32,
+// little endian on all machines that this builds for). 0 and -0 differ.
 uint64_t WeightsDigest(const float* values, int64_t num_values);
 
 }  // namespace ps

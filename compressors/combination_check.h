@@ -1,4 +1,4 @@
-// Checks which choices in a compressor's config go together.
+// Checks which choices in a compressor's config are compatible.
 #ifndef COMPRESSORS_COMBINATION_CHECK_H_
 #define COMPRESSORS_COMBINATION_CHECK_H_
 
@@ -13,11 +13,11 @@ namespace ps {
 // feedback is on. Each field is valid by itself; `path` ends in a dot or is
 // empty.
 //
-// Without error feedback, whatever a selector leaves out is lost. That is
-// allowed for every selector: comparing runs with and without is common, and
-// what is sent is still the gradient where it is largest. A biased value code
-// without error feedback is refused, because the values it sends are not the
-// gradient.
+// Without error feedback, all elements that a selector does not send are lost.
+// That is allowed for every selector: comparing runs with and without is
+// common, and the largest elements of the gradient are still sent. A biased
+// value code without error feedback is refused, because the values it sends are
+// not the gradient.
 void CheckCombination(const CompressorConfig& config, const std::string& path,
                       ConfigProblems* problems);
 

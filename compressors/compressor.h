@@ -1,8 +1,8 @@
 // Turns a gradient into the part that is sent, and keeps the rest.
 //
-// The law that every implementation obeys, element by element:
+// Every implementation obeys this invariant, element by element:
 //     residual before + gradient = decoded payload + residual after.
-// Where a config clips the gradient or applies momentum, the law holds for the
+// Where a config clips the gradient or applies momentum, it holds for the
 // result of that instead of the gradient.
 #ifndef COMPRESSORS_COMPRESSOR_H_
 #define COMPRESSORS_COMPRESSOR_H_
@@ -32,25 +32,27 @@ namespace ps {
 // `begin`.
 struct TensorSpan {
   int64_t begin = 0;
-  Shape shape;  // In PyTorch's layout; a convolution has four extents.
-  // How often each weight is used for one example: in a convolution once for
+  // The shape in PyTorch's layout; a convolution has four dimensions.
+  Shape shape;
+  // The number of uses of each weight for one example: in a convolution one for
   // each position of its output.
   int64_t uses = 1;
-  bool first = false;  // The first tensor of the model.
-  // The last tensor of the model with several extents.
+  bool first = false;  // Whether it is the first tensor of the model.
+  // Whether it is the last tensor of the model with several dimensions.
   bool last = false;
 };
 
-// What a compressor whose workers share positions is told before each Compress.
+// The input of each Compress for compressors whose workers share positions.
 struct SharedPositions {
-  // Whether another worker leads this iteration; this one sends its values at
-  // `indices` then. Otherwise it selects positions itself.
+  // Whether another worker leads this iteration; this one then sends its values
+  // at `indices`. Otherwise it selects positions itself.
   bool given = false;
   std::vector<uint32_t> indices;  // Ascending, in the whole vector.
-  // If given, for each part: what came with its positions.
+  // If given: the side information that came with the positions, by part.
   std::vector<PositionRemarks> remarks;
-  // If given, for each part: whether it has no leader, so that this worker
-  // selects positions there, too; `indices` has none of them. Empty: no part.
+  // If given: whether a part has no leader, so that this worker selects its
+  // positions, too; `indices` has none of them. Empty means that all have
+  // leaders.
   std::vector<bool> led;
 };
 
@@ -58,44 +60,44 @@ struct CompressorOptions {
   CompressorConfig config;
   // The length of every gradient; below 2^32.
   int64_t dense_size = 0;
-  // Where the payloads are cut: part p covers [part_ends[p - 1], part_ends[p]),
-  // and its indices count from its own begin. Ascending; the last one is
-  // dense_size. If empty, there is one part.
+  // The ends of the parts, one per payload: part p covers [part_ends[p - 1],
+  // part_ends[p]), and its indices count from its own begin. Ascending; the
+  // last one is dense_size. If empty, there is one part.
   std::vector<int64_t> part_ends;
   // The tensors that make up the vector, one after the other from 0 to
   // dense_size. If empty, there is one tensor of unknown shape.
   std::vector<TensorSpan> tensors;
-  // Counter-based draws depend on these and on the iteration only.
+  // Counter-based draws depend only on these fields and on the iteration.
   uint64_t seed = 0;
   int worker_rank = 0;
   int bucket = 0;
   int num_workers = 1;         // At least 1.
   Backend* backend = nullptr;  // Not owned; outlives the compressor.
-  // For compressors whose workers share positions; null if there are no other
-  // workers. Not owned; outlives the compressor.
+  // The input for compressors whose workers share positions; null if there are
+  // no other workers. Not owned; outlives the compressor.
   const SharedPositions* shared_positions = nullptr;
 };
 
-// What one call of Compress did.
+// Describes one call of Compress.
 struct CompressionStats {
-  // The gradient or the sum contained a NaN or an infinity: nothing was
+  // Whether the gradient or the sum contained a NaN or an infinity: nothing was
   // selected, and neither the residual nor the state changed.
   bool non_finite = false;
-  // Magnitudes above this were sent. For exact top-k it is the smallest
-  // magnitude sent; 0 if everything is sent.
+  // The threshold: greater magnitudes were sent. For exact top-k it is the
+  // smallest magnitude sent; 0 if everything is sent.
   double threshold = 0;
-  // Elements above the estimated threshold, before fallbacks and caps.
+  // The elements above the estimated threshold, before fallbacks and caps.
   int64_t raw_count = 0;
   int64_t count = 0;  // Elements sent.
   // max(1, floor(ratio x dense_size)), or 0 if the vector is empty; equal to
   // `count` for compressors that do not use the ratio.
   int64_t target_count = 0;
   int stages = 0;
-  // Everything was sent, although the config asks for less, because that takes
-  // less time or training begins; so no element was sent late.
+  // Whether everything was sent, although the config asks for less, because
+  // that takes less time or training begins; so no element was sent late.
   bool chosen_dense = false;
-  // Why the selection differs from what the estimate alone would give; empty if
-  // it does not. Each compressor documents its values.
+  // The reason why the selection differs from the estimate's; empty if it does
+  // not. Each compressor documents its values.
   std::string fallback;
 };
 
@@ -106,7 +108,7 @@ struct EncodedGradient {
   CompressionStats stats;
 };
 
-// Not thread-safe. One object serves one bucket of one worker.
+// A compressor for one bucket of one worker. Not thread-safe.
 class Compressor {
  public:
   virtual ~Compressor() = default;
@@ -120,8 +122,9 @@ class Compressor {
   virtual absl::StatusOr<EncodedGradient> Compress(const Tensor& gradient,
                                                    Tensor* residual) = 0;
 
-  // State beyond the residual, for checkpoints; opaque bytes. Load returns
-  // kDataLoss for bytes that Save of the same kind of compressor did not write.
+  // Save and load the state other than the residual, for checkpoints, as opaque
+  // bytes. Load returns kDataLoss for bytes that Save of the same kind of
+  // compressor did not write.
   virtual std::string SaveState() const = 0;
   virtual absl::Status LoadState(absl::string_view state) = 0;
 };
@@ -130,7 +133,7 @@ using CompressorFactory =
     std::function<absl::StatusOr<std::unique_ptr<Compressor>>(
         const CompressorOptions&)>;
 
-// What a plug-in registers: its factory, and facts that other code asks for.
+// A registered plug-in: its factory, and its properties.
 struct CompressorPlugin {
   CompressorPlugin() = default;
   explicit CompressorPlugin(CompressorFactory factory)
@@ -173,32 +176,32 @@ struct CompressorPlugin {
   // Whether the compressor aims at the config's ratio; false if something else
   // decides how much is sent.
   bool has_target_ratio = true;
-  // Whether the compressor sends all elements, as values in a code of its own
-  // choice, while a worker measures that this takes less time.
+  // Whether the compressor may send all elements, as values in a code of its
+  // own choice, while a worker measures that this takes less time.
   bool chooses_by_time = false;
   // Whether in each iteration one worker selects positions for all
   // (SharedPositions).
   bool shares_positions = false;
-  // The compressor's part at the servers (slice_coder.h), where workers share
-  // positions, and what that takes; null if it has none.
+  // The compressor's server-side codec (slice_coder.h) and its costs, if
+  // workers share positions; null if it has none.
   SliceCoderFactory slice_coder;
   SliceCoderBytesOf slice_coder_bytes;
 };
 
-// Every compressor that is linked in.
+// Returns the registry of all compressors that are linked in.
 Registry<CompressorPlugin>& CompressorRegistry();
 
-// The plug-in of this name; CompressorPlugin() if the name is unknown.
+// Returns the plug-in of this name; CompressorPlugin() if the name is unknown.
 CompressorPlugin FindCompressor(const std::string& name);
 
-// Ends the file of a plug-in. `meaning` is one line for lists; `plugin` is a
-// CompressorPlugin or only a factory.
+// Registers a plug-in; ends its file. `meaning` is one line for lists; `plugin`
+// is a CompressorPlugin or only a factory.
 #define REGISTER_COMPRESSOR(name, meaning, plugin)              \
   [[maybe_unused]] static const bool ps_compressor_registered = \
       ::ps::CompressorRegistry().Register(name, meaning,        \
                                           ::ps::CompressorPlugin(plugin))
 
-// Whether these workers share positions, and who leads then: each in its turn.
+// Whether these workers share positions; and the leader, each worker in turn.
 bool SharesPositions(const CompressorConfig& config, int num_workers);
 inline int LeaderOf(int64_t iteration, int num_workers) {
   return static_cast<int>(iteration % num_workers);

@@ -50,7 +50,7 @@ void CheckJobOfWrappers(const JobConfig& config, ConfigProblems* problems) {
       "whole gradient");
 }
 
-// Where workers share positions, they must be in the same iteration.
+// Checks that workers which share positions are in the same iteration.
 void CheckSharedPositions(const JobConfig& config, ConfigProblems* problems) {
   const std::string& name = config.compressor().name();
   const CompressorPlugin& plugin = FindCompressor(name);
@@ -69,7 +69,7 @@ void CheckSharedPositions(const JobConfig& config, ConfigProblems* problems) {
                    "\", which decodes the values of all workers together"));
 }
 
-// Votes require the majority vote, and the majority vote requires votes.
+// Checks that votes and the majority vote come together.
 void CheckVotes(const JobConfig& config, ConfigProblems* problems) {
   const CompressorConfig& compressor = config.compressor();
   const bool votes = compressor.value_code() == "sign" &&
@@ -116,7 +116,7 @@ bool CheckAlone(const CompressorConfig& compressor, const std::string& path,
   return known;
 }
 
-// On the downlink there is one compressor, whose error feedback is the
+// Checks the downlink, which has one compressor, whose error feedback is the
 // server's.
 void CheckDownlink(const JobConfig& config, ConfigProblems* problems) {
   const std::string path = "downlink.compressor.";

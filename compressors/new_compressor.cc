@@ -124,7 +124,7 @@ absl::StatusOr<std::unique_ptr<Compressor>> NewCompressor(
 
 void CheckWrappers(const CompressorConfig& config, const std::string& path,
                    ConfigProblems* problems) {
-  // Each check is written so that NaN is reported too.
+  // This form of the checks reports NaN too.
   if (!(config.clip_norm() >= 0 && std::isfinite(config.clip_norm()))) {
     problems->Add(path + "clip_norm", absl::StrCat(config.clip_norm()),
                   "must be finite and above 0, or 0 for no limit");

@@ -12,15 +12,16 @@
 
 namespace ps {
 
-// The wrappers from the outside in are clip_norm, momentum_correction and
-// warmup; inside them is the compressor that options.config names. Errors:
-// kInvalidArgument for an unknown name or code, codes that do not go together,
-// a number or size out of range, part_ends that do not ascend to dense_size, or
-// tensors that do not fill it; kResourceExhausted if memory is short.
+// Creates a compressor. The wrappers from the outside in are clip_norm,
+// momentum_correction and warmup; inside them is the compressor that
+// options.config names. Errors: kInvalidArgument for an unknown name or code,
+// codes that are incompatible, a number or size out of range, part_ends that do
+// not ascend to dense_size, or tensors that do not fill it; kResourceExhausted
+// if memory is short.
 absl::StatusOr<std::unique_ptr<Compressor>> NewCompressor(
     const CompressorOptions& options);
 
-// The same, but `factory` replaces the one that is registered by the name.
+// Like the above, with `factory` in place of the one registered by the name.
 absl::StatusOr<std::unique_ptr<Compressor>> NewCompressor(
     const CompressorOptions& options, const CompressorFactory& factory);
 

@@ -19,7 +19,7 @@ void Append(uint64_t value, std::string* bytes) {
   }
 }
 
-// Reads the first eight bytes, or fewer if there are fewer.
+// Loads the first eight bytes, or fewer if there are fewer.
 uint64_t Load(absl::string_view bytes) {
   uint64_t value = 0;
   for (size_t i = 0; i < std::min<size_t>(8, bytes.size()); ++i) {

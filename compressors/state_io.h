@@ -1,5 +1,6 @@
-// The bytes of a compressor's or a slice's state in a checkpoint: a kind and
-// its version, numbers, and a checksum. Damaged state is rejected as a whole.
+// Reads and writes the state of a compressor or a slice in a checkpoint: a kind
+// and its version, numbers, and a checksum. Damaged state is rejected as a
+// whole.
 #ifndef COMPRESSORS_STATE_IO_H_
 #define COMPRESSORS_STATE_IO_H_
 
@@ -15,15 +16,16 @@ namespace ps {
 
 class StateWriter {
  public:
-  // `kind`: names the kind of object that writes the state; at most 240 bytes.
-  // `version` counts the changes of what it writes.
+  // `kind` names the kind of object that writes the state; at most 240 bytes.
+  // `version` counts the changes of the format.
   explicit StateWriter(absl::string_view kind, int version = 1);
 
   void PutInt(int64_t value);
   void PutDouble(double value);            // Stores the bits.
   void PutBytes(absl::string_view value);  // Stores the length too.
   void PutFloats(absl::Span<const float> values);
-  void PutRest(absl::string_view rest);  // What StateReader::Rest returned.
+  // Stores a result of StateReader::Rest.
+  void PutRest(absl::string_view rest);
 
   // Ends the state; the writer must not be used afterwards.
   std::string Finish() &&;
@@ -46,11 +48,11 @@ class StateReader {
   absl::StatusOr<absl::string_view> GetBytes();
   absl::Status GetFloats(absl::Span<float> values);  // As many as were put.
 
-  // All that is left, for whoever changes only what comes before. The result
-  // points into the state that is being read.
+  // Returns all bytes that are left, for callers that change only the earlier
+  // ones. The result points into the state that is being read.
   absl::string_view Rest();
 
-  // Returns an error if numbers are left. Call it before using what was read.
+  // Returns an error if numbers are left. Call it before using the state.
   absl::Status Finish() const;
 
  private:

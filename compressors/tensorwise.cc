@@ -114,7 +114,7 @@ class TensorwiseCompressor final : public Compressor {
   const std::vector<TensorRange> tensors_;
   Backend* const backend_;  // Not owned.
   const std::unique_ptr<TensorCoder> coder_;
-  Tensor scratch_;              // [n], where residual + gradient is made.
+  Tensor scratch_;              // [n], for residual + gradient.
   std::vector<uint8_t> bytes_;  // Kept for its memory.
 };
 

@@ -1,5 +1,5 @@
-// A compressor that treats each tensor separately and writes a code of its own:
-// the part that AdaComp and PowerSGD share.
+// Implements a compressor that treats each tensor separately and writes a code
+// of its own, for AdaComp and PowerSGD.
 #ifndef COMPRESSORS_TENSORWISE_H_
 #define COMPRESSORS_TENSORWISE_H_
 
@@ -22,22 +22,22 @@ namespace ps {
 struct TensorRange {
   int64_t begin = 0;
   int64_t end = 0;
-  Shape shape;  // Empty if it is not known.
+  Shape shape;  // The shape; empty if it is not known.
 
   int64_t size() const { return end - begin; }
 };
 
-// The tensors of the vector that are not empty.
+// Returns the tensors of the vector that are not empty.
 std::vector<TensorRange> TensorRanges(const CompressorOptions& options);
 
-// One vector that was passed to Compress; residual + gradient is finite.
+// The input of Compress; residual + gradient is finite.
 struct TensorwiseInput {
   const Tensor* residual = nullptr;
   const Tensor* gradient = nullptr;
   Moments moments;  // The moments of residual + gradient.
 };
 
-// Decides what is sent of each tensor, and writes it. Not thread-safe; made for
+// Selects and writes the values of each tensor. Not thread-safe; created for
 // one list of tensors.
 class TensorCoder {
  public:
@@ -46,24 +46,25 @@ class TensorCoder {
   virtual IndexCode index_code() const = 0;
   virtual ValueCode value_code() const = 0;
 
-  // Decides what to send, and replaces *u, which holds residual + gradient,
-  // with what is kept. May set threshold and fallback of *stats.
+  // Selects the values to send, and replaces *u, which holds residual +
+  // gradient, with what is kept. May set threshold and fallback of *stats.
   virtual absl::Status Decide(const TensorwiseInput& input, Tensor* u,
                               CompressionStats* stats) = 0;
 
-  // Appends what is sent of elements [begin, end) of a tensor, counted from the
-  // tensor's own begin; the range is not empty. Returns how many elements are
-  // sent.
+  // Appends the selected values of elements [begin, end) of a tensor, counted
+  // from the tensor's own begin; the range is not empty. Returns the number of
+  // elements sent.
   virtual int64_t Append(size_t tensor, int64_t begin, int64_t end,
                          std::vector<uint8_t>* bytes) const = 0;
 
-  // State that the next decision depends on besides its input. Load changes
-  // nothing on failure, and ends with state->Finish().
+  // Save and load the state that the next decision depends on besides its
+  // input. Load changes nothing on failure, and ends with state->Finish().
   virtual void Save(StateWriter*) const {}
   virtual absl::Status Load(StateReader* state) { return state->Finish(); }
 };
 
-// `coder` numbers the tensors as TensorRanges does. Errors: kResourceExhausted.
+// Creates the compressor. `coder` numbers tensors as TensorRanges does. Errors:
+// kResourceExhausted.
 absl::StatusOr<std::unique_ptr<Compressor>> NewTensorwiseCompressor(
     const CompressorOptions& options, std::unique_ptr<TensorCoder> coder);
 

@@ -54,7 +54,7 @@ void BatchLoader::Work() {
     Read(iteration, &sampler, slot);
     MutexLock lock(&mu_);
     slot->ready = true;
-    // Nobody will ask for batches after an error.
+    // No caller asks for batches after an error.
     if (!slot->status.ok()) stopping_ = true;
     changed_.SignalAll();
   }
@@ -67,7 +67,7 @@ absl::StatusOr<Batch*> BatchLoader::Next() {
     Read(next_iteration_, &sampler_, slot);
   } else {
     MutexLock lock(&mu_);
-    // The batch that the caller has held until now.
+    // The caller has held this batch until now.
     if (next_iteration_ > released_) {
       SlotOf(released_)->ready = false;
       ++released_;
@@ -75,7 +75,7 @@ absl::StatusOr<Batch*> BatchLoader::Next() {
     }
     while (!slot->ready) changed_.Wait(&mu_);
   }
-  // The slot stays as it is, so that the next call returns the error again.
+  // The slot is kept, so that the next call returns the error again.
   if (!slot->status.ok()) return slot->status;
   ++next_iteration_;
   return &slot->batch;

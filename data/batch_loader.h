@@ -23,18 +23,18 @@ struct BatchLoaderOptions {
   // The iteration of the first batch, and the one after the last.
   int64_t first_iteration = 0;
   int64_t end_iteration = 0;
-  // Threads that read, each one batch at a time; at least 0, where 0 reads in
-  // Next().
+  // The number of reading threads, each of which reads one batch at a time; 0
+  // reads in Next().
   int num_threads = 1;
-  // Batches that may be ready in advance; at least 1. They take memory, and
-  // hide a burst of slow reads until they are used up.
+  // The number of batches that may be ready in advance; at least 1. They take
+  // memory, and hide a burst of slow reads until they are used up.
   int prefetch_batches = 2;
 };
 
-// The batches of one worker, in order. Their contents do not depend on
+// Loads the batches of one worker, in order. Their contents do not depend on
 // num_threads or prefetch_batches. Buffers are reused, so that nothing is
-// allocated once every buffer has held its largest batch. Next() is for one
-// thread.
+// allocated once every buffer has held its largest batch. Only one thread may
+// call Next().
 class BatchLoader {
  public:
   explicit BatchLoader(const BatchLoaderOptions& options);
@@ -69,7 +69,7 @@ class BatchLoader {
   const BatchLoaderOptions options_;
   Sampler sampler_;          // Used by Next() if num_threads is 0.
   int64_t next_iteration_;   // Used by Next().
-  std::vector<Slot> slots_;  // One more than may be ready: the caller's.
+  std::vector<Slot> slots_;  // One slot more than may be ready: the caller's.
 
   Mutex mu_;
   CondVar changed_;

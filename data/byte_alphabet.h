@@ -1,4 +1,4 @@
-// The distinct bytes of a text, numbered.
+// Numbers the distinct bytes of a text.
 #ifndef DATA_BYTE_ALPHABET_H_
 #define DATA_BYTE_ALPHABET_H_
 
@@ -11,7 +11,7 @@
 
 namespace ps {
 
-// The distinct bytes in ascending order, numbered from 0.
+// Maps the distinct bytes, in ascending order, to numbers from 0.
 class ByteAlphabet {
  public:
   // Collects the bytes that occur in `text`.
@@ -20,13 +20,13 @@ class ByteAlphabet {
   int64_t size() const { return static_cast<int64_t>(bytes_.size()); }
   const std::string& bytes() const { return bytes_; }
 
-  // The number of each byte of `text`; all of its bytes must be in the
+  // Returns the number of each byte of `text`; all of its bytes must be in the
   // alphabet.
   std::vector<int32_t> Numbers(absl::string_view text) const;
 
  private:
   std::string bytes_;
-  std::array<int32_t, 256> numbers_ = {};  // By byte.
+  std::array<int32_t, 256> numbers_ = {};  // The numbers by byte.
 };
 
 }  // namespace ps

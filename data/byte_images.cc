@@ -14,7 +14,7 @@
 namespace ps {
 namespace {
 
-// Separates these draws from all others with the same seed.
+// The purpose separates these draws from all others with the same seed.
 constexpr uint64_t kAugmentationPurpose = 0x6175676d656e74;  // "augment"
 
 // The offset of the crop's top left corner in the image; at most the padding,
@@ -96,7 +96,7 @@ class ByteImageDataset final : public Dataset {
     const int64_t width = images_.shape.width;
     const uint8_t* plane =
         &images_.pixels[number * images_.shape.num_elements()];
-    // The range of the result's columns that lie inside the image.
+    // The columns of the result in [begin, end) lie inside the image.
     const int64_t begin = std::clamp<int64_t>(-placement.left, 0, width);
     const int64_t end =
         std::clamp<int64_t>(width - placement.left, begin, width);

@@ -21,12 +21,12 @@ struct ByteImages {
   std::vector<uint8_t> labels;  // [size], each in [0, shape.num_classes).
 };
 
-// For each channel, the scale that gives its pixels mean 0 and standard
+// Returns for each channel the scale that gives its pixels mean 0 and standard
 // deviation 1. The sums are of integers, so that the result is the same on
 // every machine. If all pixels are the same, the deviation counts as 1.
 std::vector<PixelScale> MeasurePixels(const ByteImages& images);
 
-// Adds the scales, and digests of what both parts hold.
+// Adds the scales, and digests of both sets.
 void DescribeImages(const ByteImages& train, const ByteImages& test,
                     const std::vector<PixelScale>& scales,
                     DataDescription* description);
@@ -38,12 +38,12 @@ struct ImageAugmentation {
   // random; at least 0.
   int64_t crop_padding = 0;
   bool flip = false;  // Flips half of the images left to right.
-  uint64_t seed = 0;  // Draws depend on seed, epoch and number.
+  uint64_t seed = 0;  // The seed; draws depend on seed, epoch and number.
 };
 
-// `images` has a label for each image, `scales` an element for each channel.
-// Use the training set's scales for the test set too, since a model must see
-// both on the same scale.
+// Creates a data set. `images` has a label for each image, `scales` an element
+// for each channel. Use the training set's scales for the test set too, since a
+// model must see both on the same scale.
 std::unique_ptr<Dataset> NewByteImageDataset(
     ByteImages images, const std::vector<PixelScale>& scales,
     const ImageAugmentation& augmentation = ImageAugmentation());

@@ -1,4 +1,4 @@
-// The data set "characters": any text, byte by byte.
+// Implements the data set "characters": any text, byte by byte.
 
 #include <algorithm>
 #include <string>
@@ -25,8 +25,8 @@ namespace {
 // does not say it.
 constexpr double kValidationFraction = 0.1;
 
-// The concatenation of all .txt files of the folder. *note says which files are
-// not read.
+// Returns the concatenation of all .txt files of the folder. *note names the
+// files that are not read.
 absl::StatusOr<std::string> ReadTexts(const std::string& directory,
                                       std::string* note) {
   PS_ASSIGN_OR_RETURN(const FolderContents contents, ListFolder(directory));
@@ -67,8 +67,8 @@ absl::StatusOr<DatasetPair> NewCharacters(const DatasetOptions& options) {
                           0.5);
   const size_t train_size =
       text.size() - std::min(text.size(), validation_size);
-  // Covers both parts; otherwise bytes that only the validation part has would
-  // have no number.
+  // The alphabet covers both parts; otherwise bytes that only the validation
+  // part has would have no number.
   const ByteAlphabet alphabet(text);
   PS_ASSIGN_OR_RETURN(
       DatasetPair pair,

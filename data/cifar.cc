@@ -1,6 +1,6 @@
-// The data sets "cifar10" and "cifar100": colour images of 32 x 32 pixels, in
-// the binary version of Krizhevsky ("Learning Multiple Layers of Features from
-// Tiny Images", 2009; www.cs.toronto.edu/~kriz/cifar.html).
+// Implements the data sets "cifar10" and "cifar100": colour images of 32 x 32
+// pixels, in the binary version of Krizhevsky ("Learning Multiple Layers of
+// Features from Tiny Images", 2009; www.cs.toronto.edu/~kriz/cifar.html).
 
 #include <string>
 #include <utility>

@@ -1,5 +1,5 @@
-// The records of CIFAR's binary files: the labels, one byte each, then the red,
-// green and blue planes.
+// Parses the records of CIFAR's binary files: the labels, one byte each, then
+// the red, green and blue planes.
 #ifndef DATA_CIFAR_RECORDS_H_
 #define DATA_CIFAR_RECORDS_H_
 
@@ -14,7 +14,7 @@ namespace ps {
 // Height and width of each image.
 constexpr int64_t kCifarSide = 32;
 
-// Images of the right shape, without one.
+// Returns an empty set of images of the right shape.
 ByteImages NoCifarImages(int64_t num_classes);
 
 // Adds a file's records, with the last of their `label_bytes` labels. Errors:

@@ -8,7 +8,7 @@ namespace {
 template <typename T>
 void RequireRangeOf(const std::string& field, T value, T low, T high,
                     ConfigProblems* problems) {
-  // Written so that NaN is reported too.
+  // This form of the condition reports NaN too.
   if (value >= low && value <= high) return;
   problems->Add(absl::StrCat("data.", field), absl::StrCat(value),
                 absl::StrCat("must be in [", low, ", ", high, "]"));

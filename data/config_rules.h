@@ -1,4 +1,4 @@
-// Rules that the configs of several data sets share.
+// Checks rules that the configs of several data sets share.
 #ifndef DATA_CONFIG_RULES_H_
 #define DATA_CONFIG_RULES_H_
 
@@ -11,25 +11,25 @@
 
 namespace ps {
 
-// Maximum number of examples of a generated set.
+// The maximum number of examples of a generated set.
 constexpr int64_t kMaxGeneratedExamples = 10'000'000;
 
-// If the job's data set is `name`, data.directory must not be empty. `files`
-// describes the contents of the directory: "the IDX files". `generated` is a
-// data set that needs no files and has examples of the same kind, or empty.
+// Requires data.directory if the job's data set is `name`. `files` describes
+// the contents of the directory: "the IDX files". `generated` is a data set
+// that needs no files and has examples of the same kind, or empty.
 void RequireDirectory(const JobConfig& config, const std::string& name,
                       const std::string& files, const std::string& generated,
                       ConfigProblems* problems);
 
-// `value` must be in [low, high]; NaN is never in the range. `field` is given
-// without "data.".
+// Requires `value` to be in [low, high]; NaN is never in the range. `field` is
+// given without "data.".
 void RequireRange(const std::string& field, int64_t value, int64_t low,
                   int64_t high, ConfigProblems* problems);
 void RequireRange(const std::string& field, double value, double low,
                   double high, ConfigProblems* problems);
 
-// The first problem that `check` finds, as kInvalidArgument. For callers that
-// did not validate the whole job.
+// Returns the first problem that `check` finds, as kInvalidArgument, for
+// callers that did not validate the whole job.
 absl::Status FirstProblem(const DataConfig& config, ConfigCheck check);
 
 }  // namespace ps

@@ -1,4 +1,4 @@
-// Labelled examples, by number.
+// Defines data sets: labelled examples, by number.
 #ifndef DATA_DATASET_H_
 #define DATA_DATASET_H_
 
@@ -22,7 +22,7 @@ namespace ps {
 
 class ImageConverter;
 
-// Immutable after construction, so any thread may read.
+// A set of examples. Immutable after construction, so any thread may read.
 class Dataset {
  public:
   virtual ~Dataset() = default;
@@ -36,19 +36,19 @@ class Dataset {
   // numbers only.
   virtual std::vector<std::string> class_names() const { return {}; }
 
-  // What people know an example of this number by: its file, if it has one of
-  // its own, and otherwise the number.
+  // Returns a name of the example for people: its file, if it has one of its
+  // own, and otherwise the number.
   virtual std::string example_name(int64_t number) const {
     return absl::StrCat(number);
   }
 
-  // Makes examples of photographs from anywhere, as they look in the test set;
-  // null if that is not possible, and if examples are no images. Lives as long
-  // as the data set.
+  // Returns a converter of any photographs to examples, as they look in the
+  // test set; null if that is not possible, and if examples are no images.
+  // Lives as long as the data set.
   virtual const ImageConverter* converter() const { return nullptr; }
 
-  // The same examples, for Model::CheckSequences; null if all examples have one
-  // length. Lives as long as the data set.
+  // Returns the same examples for Model::CheckSequences; null if all examples
+  // have one length. Lives as long as the data set.
   virtual const LabelledSequences* sequences() const { return nullptr; }
 
   // Fills *batch with the examples of these numbers, each in [0, size()), as
@@ -63,25 +63,25 @@ class Dataset {
 struct DatasetPair {
   std::unique_ptr<Dataset> train;
   std::unique_ptr<Dataset> test;
-  // What gives the numbers of the batches their meaning. A data set of files
-  // says what its files decide (words, scales, the files' names or a digest of
-  // what they hold); NewDataset puts before it what the sets above tell.
+  // Describes what gives the numbers of the batches their meaning. A data set
+  // of files adds what its files decide (words, scales, the files' names or a
+  // digest of them); NewDataset prepends what the sets above tell.
   DataDescription description;
-  // Sentences about what is there and not used, for people.
+  // Sentences for people about files that are not used.
   std::vector<std::string> notes;
 };
 
 struct DatasetOptions {
   DataConfig config;
   uint64_t seed = 0;
-  // If false, training examples look like those of the test set, for
-  // evaluations.
+  // Whether to augment training examples. If false, they look like those of the
+  // test set, for evaluations.
   bool augment = true;
 };
 
 using DatasetFactory = absl::StatusOr<DatasetPair> (*)(const DatasetOptions&);
 
-// All data sets that are linked in.
+// Returns the registry of all data sets that are linked in.
 Registry<DatasetFactory>& DatasetRegistry();
 
 // Creates the data set that options.config names. Errors: kInvalidArgument for
@@ -89,7 +89,7 @@ Registry<DatasetFactory>& DatasetRegistry();
 // expected of it.
 absl::StatusOr<DatasetPair> NewDataset(const DatasetOptions& options);
 
-// `meaning` says in one line what it is, for lists.
+// Registers a data set; `meaning` describes it in one line, for lists.
 #define REGISTER_DATASET(name, meaning, factory)      \
   static const bool ps_dataset_registered_##factory = \
       ::ps::DatasetRegistry().Register(name, meaning, factory)

@@ -9,12 +9,13 @@
 
 namespace ps {
 
-// OK if a file that begins with these bytes, its first kFileKindBytes or all of
-// it, is JPEG or PNG; else kDataLoss, which says what it is.
+// Checks that a file that begins with these bytes, its first kFileKindBytes or
+// all of it, is JPEG or PNG. Errors: kDataLoss with its kind.
 absl::Status CheckIsImage(absl::string_view beginning);
 
-// Detects the format from the beginning of `bytes`, not from the file's name.
-// Errors: those of DecodeJpeg and DecodePng; kDataLoss for other formats.
+// Decodes an image. Detects the format from the beginning of `bytes`, not from
+// the file's name. Errors: those of DecodeJpeg and DecodePng; kDataLoss for
+// other formats.
 absl::StatusOr<RgbImage> DecodeImage(absl::string_view bytes);
 
 }  // namespace ps

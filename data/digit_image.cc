@@ -1,6 +1,6 @@
-// Uses only additions, multiplications, divisions and square roots. IEEE 754
-// defines their results exactly, so that every machine draws the same images.
-// For the same reason the BUILD file forbids the compiler to contract
+// This file uses only additions, multiplications, divisions and square roots.
+// IEEE 754 defines their results exactly, so that every machine draws the same
+// images. For the same reason the BUILD file forbids the compiler to contract
 // floating-point operations.
 #include "data/digit_image.h"
 
@@ -14,9 +14,9 @@
 namespace ps {
 namespace {
 
-// Approximately normal with mean 0 and variance 1: the sum of four uniform
-// draws. It is fast, the same on every machine, and bounded by 2 sqrt(3), so
-// that no digit leaves the image altogether.
+// Returns an approximately normal number with mean 0 and variance 1: the sum of
+// four uniform draws. It is fast, the same on every machine, and bounded by 2
+// sqrt(3), so that no digit leaves the image altogether.
 float RoughNormal(RandomStream* random) {
   const uint64_t word = random->Next();
   const int32_t sum =
@@ -62,8 +62,8 @@ class ElasticField {
   }
 
  private:
-  // Number of cells along one side of the unit square, and number of control
-  // values that cubic B-splines over them need.
+  // The number of cells along one side of the unit square, and the number of
+  // control values that cubic B-splines over them need.
   static constexpr int kCells = 3;
   static constexpr int kControls = kCells + 3;
 
@@ -89,8 +89,8 @@ class ElasticField {
 class Placement {
  public:
   Placement(float distortion, RandomStream* random) {
-    // In radians. Only the tangent of the half angle is needed, so no sine is
-    // computed.
+    // The angle is in radians. Only the tangent of the half angle is needed, so
+    // no sine is computed.
     const float angle = 0.16f * distortion * RoughNormal(random);
     const float t = angle / 2;
     const float cosine = (1 - t * t) / (1 + t * t);
@@ -122,8 +122,8 @@ class Placement {
   float x0_, y0_;
 };
 
-// The point at `t` in [0, 1] between b and c, on the curve through a, b, c, d
-// (Catmull, Rom, "A class of local interpolating splines", 1974).
+// Returns the point at `t` in [0, 1] between b and c, on the curve through a,
+// b, c, d (Catmull, Rom, "A class of local interpolating splines", 1974).
 StrokePoint CurvePoint(StrokePoint a, StrokePoint b, StrokePoint c,
                        StrokePoint d, float t) {
   const auto blend = [t](float a, float b, float c, float d) {
@@ -135,8 +135,8 @@ StrokePoint CurvePoint(StrokePoint a, StrokePoint b, StrokePoint c,
   return {blend(a.x, b.x, c.x, d.x), blend(a.y, b.y, c.y, d.y)};
 }
 
-// The pen's path, with its points moved slightly, as a polyline of short
-// pieces.
+// Returns the pen's path, with its points moved slightly, as a polyline of
+// short pieces.
 std::vector<StrokePoint> Trace(const Stroke& stroke, float unsteadiness,
                                RandomStream* random) {
   std::vector<StrokePoint> points = stroke.points;
@@ -144,8 +144,8 @@ std::vector<StrokePoint> Trace(const Stroke& stroke, float unsteadiness,
     point.x += unsteadiness * RoughNormal(random);
     point.y += unsteadiness * RoughNormal(random);
   }
-  // Number of pieces between two points; straight lines have them too, since
-  // the paper bends them.
+  // The number of pieces between two points; straight lines have them too,
+  // since the paper bends them.
   constexpr int kPieces = 5;
   std::vector<StrokePoint> path;
   path.reserve(points.size() * kPieces);
@@ -199,7 +199,7 @@ class DistanceMap {
   float Distance(int pixel) const { return std::sqrt(squared_[pixel]); }
 
  private:
-  // The range of pixels within reach of a coordinate range.
+  // Returns the range of pixels within reach of a coordinate range.
   int First(float low) const {
     return std::max(0, static_cast<int>(low - reach_));
   }

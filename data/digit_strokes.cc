@@ -13,7 +13,7 @@ constexpr Stroke::Kind kCurved = Stroke::kCurved;
 
 using GlyphTable = std::array<std::vector<Glyph>, 10>;
 
-// Drawn by hand on squared paper; there is nothing to derive them from.
+// Returns glyphs, drawn by hand on squared paper rather than derived.
 GlyphTable MakeGlyphs() {
   GlyphTable glyphs;
   glyphs[0] = {

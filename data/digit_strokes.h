@@ -1,4 +1,4 @@
-// How people write the ten digits: the pen's path in each of the usual ways.
+// Defines how people write digits: the pen's path in each of the usual ways.
 #ifndef DATA_DIGIT_STROKES_H_
 #define DATA_DIGIT_STROKES_H_
 
@@ -6,7 +6,7 @@
 
 namespace ps {
 
-// x points right and y down; a digit fills about [0.1, 0.9] x [0, 1].
+// A point: x to the right, y down; a digit fills about [0.1, 0.9] x [0, 1].
 struct StrokePoint {
   float x = 0;
   float y = 0;
@@ -24,7 +24,7 @@ struct Stroke {
 
 using Glyph = std::vector<Stroke>;
 
-// The ways to write `digit`, 0 to 9; at least one.
+// Returns the ways to write `digit`, 0 to 9; at least one.
 const std::vector<Glyph>& DigitGlyphs(int digit);
 
 }  // namespace ps

@@ -1,5 +1,5 @@
-// The data set "digits": generated images that resemble handwritten digits, so
-// that a job can be tried without any file.
+// Implements the data set "digits": generated images that resemble handwritten
+// digits, so that a job can be tried without any file.
 
 #include <algorithm>
 #include <utility>
@@ -16,14 +16,14 @@
 namespace ps {
 namespace {
 
-// Separates these draws from all others with the same seed.
+// The purpose separates these draws from all others with the same seed.
 constexpr uint64_t kDigitsPurpose = 0x646967697473;  // "digits"
 
-// Part of the key of every image, so that no test image is a training image.
+// The split, a part of every key: no test image is a training image.
 enum Split : uint64_t { kTrain = 0, kTest = 1 };
 
-// Example i depends on (seed, split, i) alone, so a larger set begins with the
-// images of a smaller one.
+// Draws the images. Example i depends on (seed, split, i) alone, so a larger
+// set begins with the images of a smaller one.
 ByteImages DrawDigits(const DatasetOptions& options, Split split,
                       int64_t size) {
   DigitImageOptions image_options;

@@ -5,7 +5,7 @@
 namespace ps {
 
 enum class ExampleOrder {
-  // In a new random order in each epoch.
+  // Examples are in a new random order in each epoch.
   kShuffled,
   // Example n + 1 continues example n, as in text: each row of a batch
   // continues the same row of the previous batch.

@@ -14,13 +14,13 @@ constexpr uint32_t kOrientationTag = 0x112;
 constexpr uint32_t kShort = 3;
 constexpr size_t kEntryBytes = 12;
 
-// Reads numbers of a TIFF file, in its order of bytes.
+// Reads the numbers of a TIFF file, in its byte order.
 class Tiff {
  public:
   explicit Tiff(absl::string_view bytes)
       : bytes_(bytes), big_endian_(absl::StartsWith(bytes, "MM")) {}
 
-  // nullopt if the file ends before that.
+  // Returns nullopt if the file is too short.
   std::optional<uint32_t> Number(size_t at, size_t size) const {
     if (at > bytes_.size() || size > bytes_.size() - at) return std::nullopt;
     uint32_t number = 0;

@@ -1,4 +1,4 @@
-// How a camera was held, which photographs say in their EXIF data.
+// Reads the orientation of the camera from a photograph's EXIF data.
 //
 // The format (CIPA DC-008, "Exchangeable image file format for digital still
 // cameras", 4.5 and 4.6.4): a TIFF file whose first directory has the
@@ -11,7 +11,7 @@
 
 namespace ps {
 
-// The orientation in the bytes of a TIFF file, from 1 to 8; 1, which is that of
+// Returns the orientation in the bytes of a TIFF file, from 1 to 8; 1, that of
 // an image as it is stored, if they have none or are damaged.
 int ExifOrientation(absl::string_view tiff);
 

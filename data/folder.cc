@@ -19,7 +19,7 @@
 namespace ps {
 namespace {
 
-// What to know about a path that cannot be opened.
+// Explains from where a relative path that cannot be opened begins.
 std::string WhereItBegins(const std::string& path) {
   if (absl::StartsWith(path, "~")) {
     return " (only a shell replaces ~, at the beginning of a word: write the "
@@ -61,7 +61,7 @@ absl::StatusOr<FolderContents> ListFolder(const std::string& path) {
     struct stat info;
     const std::string entry_path = absl::StrCat(path, "/", name);
     if (stat(entry_path.c_str(), &info) != 0) {
-      if (errno == ENOENT) continue;  // A broken link.
+      if (errno == ENOENT) continue;  // The entry is a broken link.
       return ErrnoStatus(errno, entry_path);
     }
     if (S_ISREG(info.st_mode)) contents.files.push_back(name);

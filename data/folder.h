@@ -1,4 +1,4 @@
-// The contents of a folder.
+// Lists the contents of a folder.
 #ifndef DATA_FOLDER_H_
 #define DATA_FOLDER_H_
 
@@ -12,17 +12,17 @@ namespace ps {
 
 struct FolderContents {
   // Names without the path, sorted by bytes. Names that begin with a dot are
-  // left out.
+  // omitted.
   std::vector<std::string> files;    // Including links to files.
   std::vector<std::string> folders;  // Including links to folders.
 };
 
-// Errors name the path, and where it begins if it is relative: kNotFound if
-// there is no such folder, else the code that absl maps errno to.
+// Lists a folder. Errors name the path, and where it begins if it is relative:
+// kNotFound if there is no such folder, else the code that absl maps errno to.
 absl::StatusOr<FolderContents> ListFolder(const std::string& path);
 
-// A sentence that counts the files which are not read, and the folders, which
-// end with "/", and names the first ones; `rule` says what is read:
+// Returns a sentence that counts the files which are not read, and the folders,
+// which end with "/", and names the first ones; `rule` says what is read:
 // "recordings are those of transcripts.tsv". Empty if there are none.
 std::string Unread(const std::vector<std::string>& paths,
                    absl::string_view rule);

@@ -13,10 +13,10 @@
 namespace ps {
 namespace {
 
-// Releases the stream on destruction.
+// A zlib stream, released on destruction.
 struct Inflater {
   Inflater() {
-    // 16: expects a gzip header, and checks its CRC-32 and length.
+    // 16 makes zlib expect a gzip header, and check its CRC-32 and length.
     initialised = inflateInit2(&stream, 16 + MAX_WBITS) == Z_OK;
   }
   ~Inflater() {

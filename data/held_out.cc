@@ -10,7 +10,7 @@
 namespace ps {
 namespace {
 
-// Separates these draws from all others with the same seed.
+// The purpose separates these draws from all others with the same seed.
 constexpr uint64_t kHeldOutPurpose = 0x68656c64;  // "held"
 
 }  // namespace
@@ -24,7 +24,7 @@ absl::StatusOr<std::vector<bool>> HeldOut(const DatasetOptions& options,
         "data.validation_fraction is ", fraction, "; that is ", count, " of ",
         size, " examples, and both training and evaluation need one"));
   }
-  // Those with the smallest draws.
+  // The examples with the smallest draws are held out.
   std::vector<std::pair<uint64_t, int64_t>> draws(size);
   for (int64_t i = 0; i < size; ++i) {
     draws[i] = {

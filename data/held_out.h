@@ -1,4 +1,4 @@
-// Examples that are held out of training, where data bring no test set.
+// Holds examples out of training, for data without a test set.
 #ifndef DATA_HELD_OUT_H_
 #define DATA_HELD_OUT_H_
 
@@ -13,14 +13,14 @@
 
 namespace ps {
 
-// Which of `size` examples data.validation_fraction holds out: the nearest
-// whole number of them, chosen by seed and size alone. Errors: kInvalidArgument
-// if it leaves no example on one side.
+// Returns which of `size` examples data.validation_fraction holds out: the
+// nearest whole number of them, chosen by seed and size alone. Errors:
+// kInvalidArgument if no example is left on one side.
 absl::StatusOr<std::vector<bool>> HeldOut(const DatasetOptions& options,
                                           int64_t size);
 
-// Moves the examples that are held out from *examples to the result; on both
-// sides they keep their order. Errors: those of HeldOut.
+// Moves the held-out examples from *examples to the result; on both sides they
+// keep their order. Errors: those of HeldOut.
 template <typename Example>
 absl::StatusOr<std::vector<Example>> HoldOut(const DatasetOptions& options,
                                              std::vector<Example>* examples) {

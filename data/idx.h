@@ -1,5 +1,5 @@
-// IDX files: arrays of bytes, the format in which MNIST and Fashion-MNIST are
-// published.
+// Parses IDX files: arrays of bytes, the format in which MNIST and
+// Fashion-MNIST are published.
 //
 // The format (LeCun, Cortes, Burges, "The MNIST database", yann.lecun.com):
 // two zero bytes, the type of the values (8: unsigned byte), the number of
@@ -21,13 +21,14 @@ struct IdxArray {
   std::vector<uint8_t> values;  // Product of `dimensions` values; row-major.
 };
 
-// `bytes` may be plain or packed with gzip. A header alone never causes an
-// allocation. Errors: kDataLoss if `bytes` is not exactly an array of unsigned
-// bytes with num_dimensions dimensions, or if a dimension is 0.
+// Parses an array. `bytes` may be plain or packed with gzip. A header alone
+// never causes an allocation. Errors: kDataLoss if `bytes` is not exactly an
+// array of unsigned bytes with num_dimensions dimensions, or if a dimension is
+// 0.
 absl::StatusOr<IdxArray> ParseIdx(absl::string_view bytes, int num_dimensions);
 
-// The same for a file, with its path in every error. Errors: also those of
-// ReadFile.
+// Like ParseIdx, for a file, with its path in every error. Errors: also those
+// of ReadFile.
 absl::StatusOr<IdxArray> ReadIdx(const std::string& path, int num_dimensions);
 
 }  // namespace ps

@@ -9,10 +9,10 @@
 namespace ps {
 namespace {
 
-// ITU-R BT.601: of red, green and blue.
+// The weights of red, green and blue in ITU-R BT.601.
 constexpr double kLuminance[] = {0.299, 0.587, 0.114};
 
-// The largest rectangle in the middle with the proportions of width : height.
+// Returns the largest centred rectangle with the proportions width : height.
 Crop LargestCrop(const RgbImage& image, int64_t width, int64_t height) {
   Crop crop;
   crop.width =

@@ -1,4 +1,4 @@
-// Images that belong to no data set, for predictions.
+// Reads images that belong to no data set, for predictions.
 #ifndef DATA_IMAGE_FILES_H_
 #define DATA_IMAGE_FILES_H_
 
@@ -12,9 +12,10 @@
 
 namespace ps {
 
-// JPEG and PNG files, which become examples of `shape` when they are read.
-// Nobody knows their classes: all labels are 0. `converter` makes that shape;
-// it is not owned and must outlive the set. Errors of Read name the file.
+// Creates a set of JPEG and PNG files, which become examples of `shape` when
+// they are read. Their classes are unknown: all labels are 0. `converter`
+// converts to that shape; it is not owned and must outlive the set. Errors of
+// Read name the file.
 std::unique_ptr<Dataset> NewImageFiles(const std::vector<std::string>& paths,
                                        const ExampleShape& shape,
                                        const ImageConverter* converter,

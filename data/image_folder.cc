@@ -25,7 +25,7 @@
 namespace ps {
 namespace {
 
-// Separates these draws from all others with the same seed.
+// The purpose separates these draws from all others with the same seed.
 constexpr uint64_t kImageFolderPurpose = 0x696d61676573;  // "images"
 
 // Statistics of red, green and blue in ImageNet's training images, with
@@ -65,7 +65,7 @@ class Photographs final : public ImageConverter {
 
 class ImageFolder final : public Dataset {
  public:
-  // changes: whether images look different in each epoch.
+  // `changes` says whether images look different in each epoch.
   ImageFolder(std::vector<ImageFile> files, std::vector<std::string> classes,
               bool changes, const DatasetOptions& options)
       : files_(std::move(files)),
@@ -133,7 +133,7 @@ class ImageFolder final : public Dataset {
   const Photographs photographs_;
 };
 
-// CLASS/NAME of each image in `folder`.
+// Returns CLASS/NAME of each image in `folder`.
 std::vector<std::string> NamesIn(const std::string& folder,
                                  const ImageList& list) {
   std::vector<std::string> names;
@@ -147,7 +147,8 @@ std::vector<std::string> NamesIn(const std::string& folder,
 struct SetFolders {
   std::string train;
   std::string test;
-  std::vector<std::string> beside;  // What is not read; folders end with "/".
+  // The paths that are not read; folders end with "/".
+  std::vector<std::string> beside;
 };
 
 SetFolders FoldersIn(const std::string& directory,

@@ -1,5 +1,5 @@
-// The data set "image_folder": photographs in one folder per class, the usual
-// layout of ImageNet. They are decoded on reading.
+// Implements the data set "image_folder": photographs in one folder per class,
+// the usual layout of ImageNet. They are decoded on reading.
 #ifndef DATA_IMAGE_FOLDER_H_
 #define DATA_IMAGE_FOLDER_H_
 
@@ -12,8 +12,8 @@
 
 namespace ps {
 
-// What a model sees of a photograph, which follows from the config alone: the
-// set itself need not be there. config: valid.
+// Returns the model's input shape for a photograph, which follows from the
+// config alone: the set itself need not exist. config: valid.
 ExampleShape PhotographShape(const ImageFolderConfig& config,
                              int64_t num_classes);
 std::unique_ptr<ImageConverter> NewPhotographConverter(

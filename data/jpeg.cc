@@ -2,9 +2,9 @@
 
 #include <setjmp.h>
 #include <stdio.h>
-// Must come first: jpeglib.h needs FILE and size_t.
+// This must come first: jpeglib.h needs FILE and size_t.
 #include <jpeglib.h>
-// Must come after jpeglib.h: the codes of its messages.
+// This must come after jpeglib.h: it has the codes of its messages.
 #include <jerror.h>
 
 #include <cstddef>
@@ -20,21 +20,22 @@
 namespace ps {
 namespace {
 
-// A scan takes few bytes in the file but a pass over the whole image; encoders
-// write about ten.
+// The most scans of a file. A scan takes few bytes in the file but a pass over
+// the whole image; encoders write about ten.
 constexpr int kMostScans = 100;
 
-// Before the EXIF data in a marker of type APP1.
+// This precedes the EXIF data in a marker of type APP1.
 constexpr absl::string_view kExif("Exif\0\0", 6);
 
 // libjpeg reports errors through functions that must not return.
 struct ErrorHandler {
-  jpeg_error_mgr manager;  // First member: libjpeg has a pointer to it.
+  // This is the first member, because libjpeg has a pointer to it.
+  jpeg_error_mgr manager;
   jmp_buf jump;
   char message[JMSG_LENGTH_MAX] = "";
 };
 
-// What is allocated, outside the scope that longjmp() leaves.
+// The allocations, outside the scope that longjmp() leaves.
 struct Decoded {
   RgbImage image;
   int orientation = 1;
@@ -47,8 +48,9 @@ void OnError(j_common_ptr decoder) {
   longjmp(handler->jump, 1);
 }
 
-// Levels below 0 are warnings, where libjpeg would fill missing parts with
-// grey. Messages that do not affect the image are ignored.
+// Handles a message of libjpeg. Levels below 0 are warnings, where libjpeg
+// would fill missing parts with grey. Messages that do not affect the image are
+// ignored.
 void OnMessage(j_common_ptr decoder, int level) {
   if (level >= 0) return;
   switch (decoder->err->msg_code) {
@@ -86,14 +88,15 @@ int OrientationOf(const jpeg_decompress_struct& decoder) {
   return 1;
 }
 
-// Rounded to the nearest, as in Pillow.
+// Returns a b / 255, rounded to the nearest, as in Pillow.
 int Product255(int a, int b) {
   const int product = a * b + 128;
   return (product + (product >> 8)) >> 8;
 }
 
-// JPEG files hold CMYK inverted: 255 is no ink. Pillow takes the ink of each
-// colour from the light that black leaves (Convert.c, cmyk2rgb).
+// Converts CMYK, which JPEG files hold inverted: 255 is no ink. Pillow takes
+// the ink of each colour from the light that black leaves (Convert.c,
+// cmyk2rgb).
 void CmykToRgb(const std::vector<uint8_t>& cmyk, uint8_t* rgb) {
   for (size_t i = 0; i < cmyk.size(); i += 4) {
     const int light = cmyk[i + 3];
@@ -104,8 +107,9 @@ void CmykToRgb(const std::vector<uint8_t>& cmyk, uint8_t* rgb) {
   }
 }
 
-// Must have no objects with destructors, since longjmp() would skip them. If
-// libjpeg finds an error, handler->message describes it and the result is OK.
+// Decodes a file. Must have no objects with destructors, since longjmp() would
+// skip them. If libjpeg finds an error, handler->message describes it and the
+// result is OK.
 absl::Status DecodeInto(absl::string_view bytes, ErrorHandler* handler,
                         Decoded* decoded) {
   RgbImage* const image = &decoded->image;

@@ -1,5 +1,5 @@
-// The data set "labelled_text": texts with a class each, one on a line of
-// train.tsv and test.tsv: the class, a tab, the text.
+// Implements the data set "labelled_text": classified texts in train.tsv and
+// test.tsv, one on a line: the class, a tab, the text.
 
 #include <algorithm>
 #include <cstdint>
@@ -27,12 +27,12 @@ namespace {
 constexpr int32_t kNoWord = 0;
 constexpr int32_t kRareWord = 1;
 constexpr int64_t kMaxSteps = 4096;
-constexpr int64_t kMaxVocabulary = 1 << 24;  // Exact as floats.
+constexpr int64_t kMaxVocabulary = 1 << 24;  // These are exact as floats.
 
 struct Text {
   std::string name;  // "train.tsv line 3"
   std::string label;
-  std::vector<std::string> words;  // The first `steps`.
+  std::vector<std::string> words;  // The first `steps` words.
 };
 
 bool IsPartOfWord(char c) {
@@ -40,7 +40,7 @@ bool IsPartOfWord(char c) {
          static_cast<unsigned char>(c) >= 0x80;
 }
 
-// The first `limit` words of `text`; *longer is set if there are more.
+// Returns the first `limit` words of `text`; *longer is set if there are more.
 std::vector<std::string> WordsOf(absl::string_view text, size_t limit,
                                  bool* longer) {
   std::vector<std::string> words;
@@ -104,8 +104,8 @@ absl::StatusOr<std::vector<Text>> ReadTexts(const std::string& directory,
   return texts;
 }
 
-// The words with numbers of their own, from kRareWord + 1: the most frequent
-// first; words of equal frequency in order of first occurrence.
+// Returns the words with numbers of their own, from kRareWord + 1: the most
+// frequent first; words of equal frequency in order of first occurrence.
 std::vector<std::string> FrequentWords(const std::vector<Text>& texts,
                                        size_t limit) {
   std::vector<std::pair<absl::string_view, int64_t>> counted;
@@ -143,7 +143,7 @@ class LabelledTexts final : public Dataset {
   LabelledTexts(const ExampleShape& shape, std::vector<std::string> classes)
       : shape_(shape), classes_(std::move(classes)) {}
 
-  // Appends them. Errors: kDataLoss for a class that is not in `classes`.
+  // Appends texts. Errors: kDataLoss for a class that is not in `classes`.
   absl::Status Add(const std::vector<Text>& texts, const Numbers& classes,
                    const Numbers& words, DataDescription* description,
                    const std::string& part) {

@@ -1,5 +1,5 @@
-// The data set "mnist": the four IDX files of MNIST, or of another set that
-// comes in the same form, such as Fashion-MNIST.
+// Implements the data set "mnist": the four IDX files of MNIST, or of another
+// set in the same form, such as Fashion-MNIST.
 
 #include <unistd.h>
 
@@ -26,8 +26,8 @@ namespace {
 constexpr int64_t kNumClasses = 10;
 
 // Finds the file of `subject`, such as "train-images", in `format`, such as
-// "idx3-ubyte", under the first of the usual names that `directory` has. Files
-// of the others are added to *unread.
+// "idx3-ubyte", under the first of the usual names that `directory` has. Adds
+// files of the other names to *unread.
 absl::StatusOr<std::string> FindFile(const std::string& directory,
                                      const std::string& subject,
                                      const std::string& format,

@@ -1,4 +1,4 @@
-// Sentences of a small grammar.
+// Draws sentences of a small grammar.
 #ifndef DATA_PHRASE_TEXT_H_
 #define DATA_PHRASE_TEXT_H_
 

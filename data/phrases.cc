@@ -1,5 +1,6 @@
-// The data sets "phrases" and "phrase_characters": a generated text, as words
-// and as bytes, so that a language model can be tried without any file.
+// Implements the data sets "phrases" and "phrase_characters": a generated text,
+// as words and as bytes, so that a language model can be tried without any
+// file.
 
 #include <string>
 
@@ -17,15 +18,15 @@
 namespace ps {
 namespace {
 
-// Separates these draws from all others with the same seed.
+// The purpose separates these draws from all others with the same seed.
 constexpr uint64_t kPhrasesPurpose = 0x70687261736573;  // "phrases"
 
 // This many sentences contain every word of the grammar: the rarest words occur
 // in one of 40 sentences.
 constexpr int64_t kSentencesForAll = 2000;
 
-// Part of the key of every sentence. A test sentence may equal a training
-// sentence by chance, since there are only about 10^5.
+// The split is a part of the key of every sentence. A test sentence may equal a
+// training sentence by chance, since there are only about 10^5.
 enum Split : uint64_t { kTrain = 0, kTest = 1 };
 
 void CheckPhrases(const JobConfig& config, ConfigProblems* problems) {
@@ -51,7 +52,7 @@ absl::StatusOr<DatasetPair> NewPair(const DatasetOptions& options, Task task) {
   const int64_t steps = StepsOf(options.config.text(), task);
   const NamedText train_text = {"data.phrases.train_sentences", train};
   const NamedText test_text = {"data.phrases.test_sentences", test};
-  // Gives the same numbers for every seed and any number of sentences.
+  // This gives the same numbers for every seed and any number of sentences.
   const std::string every_word = DrawSentences(/*key=*/0, kSentencesForAll);
   if (task == Task::kWords) {
     return NewWordPair(Vocabulary::Of(every_word), train_text, test_text,

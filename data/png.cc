@@ -95,7 +95,7 @@ RgbImage OnWhite(const Decoding& decoding) {
     const uint8_t* pixel = &decoding.rgba[i * kRgbaBytes];
     const int opacity = pixel[3];
     for (int channel = 0; channel < 3; ++channel) {
-      // Rounded to the nearest.
+      // The blend is rounded to the nearest.
       image.pixels[3 * i + channel] = static_cast<uint8_t>(
           (pixel[channel] * opacity + 255 * (255 - opacity) + 127) / 255);
     }

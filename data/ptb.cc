@@ -1,6 +1,6 @@
-// The data set "ptb": the words of the Penn Treebank as prepared by Mikolov et
-// al. ("Recurrent neural network based language model", Interspeech 2010), or
-// any other text in files of these names, one sentence per line.
+// Implements the data set "ptb": the words of the Penn Treebank as prepared by
+// Mikolov et al. ("Recurrent neural network based language model", Interspeech
+// 2010), or any other text in files of these names, one sentence per line.
 
 #include <string>
 

@@ -1,4 +1,4 @@
-// Recordings of speech with their transcripts, from any source.
+// The interface of recordings of speech with their transcripts.
 #ifndef DATA_RECORDINGS_H_
 #define DATA_RECORDINGS_H_
 
@@ -11,7 +11,7 @@
 
 namespace ps {
 
-// Immutable after construction, so any thread may read.
+// A set of recordings. Immutable after construction, so any thread may read.
 class Recordings {
  public:
   virtual ~Recordings() = default;
@@ -28,9 +28,9 @@ class Recordings {
   // the recording again.
   virtual std::optional<int64_t> num_samples(int64_t number) const = 0;
 
-  // All recordings of a set have the same sample rate, and are at least as long
-  // as a window of its features. Errors: the reason why the samples cannot be
-  // read, with the file's name.
+  // Reads the samples. All recordings of a set have the same sample rate, and
+  // are at least as long as a window of its features. Errors: the reason why
+  // the samples cannot be read, with the file's name.
   virtual absl::StatusOr<std::vector<int16_t>> Samples(
       int64_t number) const = 0;
 };

@@ -11,7 +11,7 @@ namespace {
 
 // The pixels of a line that contribute to one pixel of the result.
 struct Taps {
-  int64_t first = 0;  // Position in the line.
+  int64_t first = 0;  // The position in the line.
   std::vector<float> weights;
 };
 

@@ -20,14 +20,14 @@ struct Crop {
 struct ResizeOptions {
   int64_t width = 0;
   int64_t height = 0;
-  bool flip = false;  // Left to right.
+  bool flip = false;  // Whether to flip left to right.
 };
 
-// Every pixel of the result is the mean of the crop's pixels around it, with
-// weights that fall linearly to 0 at the distance of one pixel of the coarser
-// grid. This is bilinear interpolation if the crop is enlarged, and a filter
-// wide enough against aliasing if it is reduced. Pixels outside the crop do not
-// contribute. out: [3, height, width], in [0, 255].
+// Resizes a crop. Every pixel of the result is the mean of the crop's pixels
+// around it, with weights that fall linearly to 0 at the distance of one pixel
+// of the coarser grid. This is bilinear interpolation if the crop is enlarged,
+// and a filter wide enough against aliasing if it is reduced. Pixels outside
+// the crop do not contribute. out: [3, height, width], in [0, 255].
 void CropAndResize(const RgbImage& image, const Crop& crop,
                    const ResizeOptions& options, float* out);
 

@@ -13,11 +13,11 @@
 namespace ps {
 namespace {
 
-// Separates these draws from all others with the same seed.
+// The purpose separates these draws from all others with the same seed.
 constexpr uint64_t kSamplerPurpose = 0x73616d706c6572;  // "sampler"
 
-// The shuffle of Fisher and Yates (Durstenfeld, "Algorithm 235", CACM 1964):
-// all permutations are equally likely.
+// Returns a shuffle by Fisher and Yates (Durstenfeld, "Algorithm 235", CACM
+// 1964): all permutations are equally likely.
 std::vector<int64_t> Permutation(int64_t size, uint64_t key) {
   std::vector<int64_t> permutation(size);
   std::iota(permutation.begin(), permutation.end(), 0);
@@ -38,7 +38,7 @@ absl::StatusOr<Sampler> Sampler::Create(const SamplerOptions& options) {
         options.num_examples, ", ", options.num_workers, " and ",
         options.batch_size));
   }
-  // Uses a division, because the product could overflow.
+  // A division is used because the product could overflow.
   if (options.batch_size > options.num_examples / options.num_workers) {
     return absl::InvalidArgumentError(absl::StrCat(
         options.num_workers, " workers with a batch of ", options.batch_size,

@@ -1,5 +1,4 @@
-// The choice of the examples that a worker reads in an iteration, as a pure
-// function.
+// Chooses the examples that a worker reads in an iteration, as a pure function.
 #ifndef DATA_SAMPLER_H_
 #define DATA_SAMPLER_H_
 
@@ -16,12 +15,12 @@ struct SamplerOptions {
   ExampleOrder order = ExampleOrder::kShuffled;
   uint64_t seed = 0;
   int64_t num_examples = 0;
-  int64_t batch_size = 0;  // Per worker.
+  int64_t batch_size = 0;  // The size of a worker's batch.
   int num_workers = 0;
 };
 
-// N workers together read the same examples as one worker with an N times
-// larger batch, in either order.
+// Samples examples so that N workers together read the same examples as one
+// worker with an N times larger batch, in either order.
 //
 // kShuffled: every epoch has its own permutation of all examples, a function of
 // (seed, epoch) alone. Iteration i of an epoch takes the next num_workers x
@@ -38,14 +37,14 @@ struct SamplerOptions {
 // independent.
 class Sampler {
  public:
-  // Errors: kInvalidArgument if a size is below 1, or if one global batch needs
-  // more examples than there are.
+  // Creates a sampler. Errors: kInvalidArgument if a size is below 1, or if one
+  // global batch needs more examples than there are.
   static absl::StatusOr<Sampler> Create(const SamplerOptions& options);
 
   int64_t iterations_per_epoch() const;
 
-  // The example numbers of worker `rank` in global iteration `iteration`
-  // (counted from 0 over all epochs). Valid until the next call.
+  // Returns the example numbers of worker `rank` in global iteration
+  // `iteration` (counted from 0 over all epochs). Valid until the next call.
   absl::Span<const int64_t> Numbers(int64_t iteration, int rank);
 
   // Returns true if each row of iteration `iteration` continues the same row of

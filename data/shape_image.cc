@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kTurn = 6.283185307179586;
 
-// Each pixel is the mean of this many points per side, which smooths edges.
+// Each pixel is the mean of this many points per side, to smooth edges.
 constexpr int kPointsPerSide = 2;
 
 struct Point {
@@ -25,17 +25,17 @@ bool InBox(const Point& p, double half_width, double half_height) {
   return std::abs(p.x) <= half_width && std::abs(p.y) <= half_height;
 }
 
-// A triangle whose corners have distance 1 from the centre.
+// Whether p is in a triangle whose corners have distance 1 from the centre.
 bool InTriangle(const Point& p) {
   return p.y >= -0.5 && std::abs(p.x) <= (1 - p.y) * 0.57735;
 }
 
-// A star with five points; between them the edge is at distance 0.42 from the
-// centre.
+// Whether p is in a star with five points; between them the edge is at distance
+// 0.42 from the centre.
 bool InStar(const Point& p) {
   const double sector = kTurn / 5;
   const double angle = std::atan2(p.x, p.y) + kTurn;
-  // Angle from the nearest point of the star.
+  // The angle from the nearest point of the star.
   const double away = std::abs(std::remainder(angle, sector));
   // The edge is a straight line from radius 1 at angle 0 to `inner` at half a
   // sector.
@@ -48,7 +48,7 @@ bool InStar(const Point& p) {
   return (1 - along) * x >= across * (1 - y);
 }
 
-// All shapes lie within the unit circle.
+// Whether p is in the shape; all shapes lie within the unit circle.
 bool IsInside(int shape, const Point& p) {
   switch (shape) {
     case 0:  // Disc.
@@ -100,7 +100,7 @@ Pose DrawPose(RandomStream* random) {
 
 struct Colours {
   std::array<double, 3> background;
-  std::array<double, 3> slope_x;  // Of the background, like slope_y.
+  std::array<double, 3> slope_x;  // The slope of the background, like slope_y.
   std::array<double, 3> slope_y;
   std::array<double, 3> shape;
 };
@@ -112,7 +112,7 @@ Colours DrawColours(RandomStream* random) {
     colours.background[channel] = background;
     colours.slope_x[channel] = random->Uniform(-0.15, 0.15);
     colours.slope_y[channel] = random->Uniform(-0.15, 0.15);
-    // Lighter or darker than the background, and never the same.
+    // The shape is lighter or darker than the background, and never the same.
     const double contrast = random->Uniform(0.25, 0.6);
     colours.shape[channel] = std::clamp(
         background + (random->Below(2) == 0 ? contrast : -contrast), 0.0, 1.0);
@@ -154,9 +154,9 @@ void DrawShape(int shape, const ShapeImageOptions& options, RandomStream random,
             colours.slope_x[channel] *
                 (static_cast<double>(column) * step - 1) +
             colours.slope_y[channel] * (static_cast<double>(row) * step - 1);
-        // The sum of two uniform draws of 10 bits each, with mean 1 and
-        // variance 1/6. It is close enough to normal noise, and one draw serves
-        // all channels.
+        // The noise is the sum of two uniform draws of 10 bits each, with mean
+        // 1 and variance 1/6. It is close enough to normal noise, and one draw
+        // serves all channels.
         const double draw =
             static_cast<double>((bits & 1023) + ((bits >> 10) & 1023)) / 1023;
         const double noise = options.noise * (draw - 1) * 2.449489742783178;

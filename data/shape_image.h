@@ -11,8 +11,9 @@ namespace ps {
 constexpr int kNumShapes = 10;
 
 struct ShapeImageOptions {
-  int64_t side = 32;   // Height and width in pixels.
-  double noise = 0.1;  // Deviation of the pixel noise; 1 is full brightness.
+  int64_t side = 32;  // Height and width in pixels.
+  // The deviation of the pixel noise; 1 is full brightness.
+  double noise = 0.1;
 };
 
 // Draws one shape of kind `shape`, in [0, kNumShapes): disc, ring, square,

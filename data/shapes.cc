@@ -1,5 +1,5 @@
-// The data set "shapes": generated colour images of any size, so that a model
-// for photographs can be tried without any file.
+// Implements the data set "shapes": generated colour images of any size, so
+// that a model for photographs can be tried without any file.
 
 #include <memory>
 #include <vector>
@@ -17,13 +17,13 @@
 namespace ps {
 namespace {
 
-// Separates these draws from all others with the same seed.
+// The purpose separates these draws from all others with the same seed.
 constexpr uint64_t kShapesPurpose = 0x736861706573;  // "shapes"
 
-// Part of the key of every image, so that no test image is a training image.
+// The split, a part of every key: no test image is a training image.
 enum Split : uint64_t { kTrain = 0, kTest = 1 };
 
-// Scaling of the brightness, for about mean 0 and deviation 1.
+// The scale of the brightness, for about mean 0 and deviation 1.
 constexpr float kMean = 0.5f;
 constexpr float kDeviation = 0.25f;
 

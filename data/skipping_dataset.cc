@@ -46,7 +46,7 @@ class SkippingDataset final : public Dataset {
  private:
   int64_t Next(int64_t number) const { return (number + 1) % size(); }
 
-  // The first from `number` on that is not known to be damaged.
+  // Returns the first number from `number` on that is not known to be damaged.
   int64_t Known(int64_t number) const {
     MutexLock lock(&mu_);
     while (damaged_.contains(number) && !all_are_damaged_) {
@@ -60,7 +60,7 @@ class SkippingDataset final : public Dataset {
     for (;;) {
       const absl::Status read = set_->Read({number}, epoch, &one);
       if (read.ok()) return number;
-      // Also a number that the set does not have.
+      // A number that the set does not have is an error, too.
       if (!(absl::IsDataLoss(read) || absl::IsInvalidArgument(read)) ||
           number < 0 || number >= size()) {
         return read;

@@ -1,4 +1,4 @@
-// A data set whose examples need not all be readable.
+// Wraps a data set some of whose examples are damaged.
 #ifndef DATA_SKIPPING_DATASET_H_
 #define DATA_SKIPPING_DATASET_H_
 
@@ -8,11 +8,11 @@
 
 namespace ps {
 
-// Reads the next example in place of one of `set` that is damaged (kDataLoss or
-// kInvalidArgument), so that a batch depends on the files alone; after the last
-// comes the first. Each such example is logged once, with the reason and how
-// many there are so far. Errors of Read: all others; that of an example if the
-// whole set is damaged.
+// Replaces each damaged example of `set` (kDataLoss or kInvalidArgument) by the
+// next one, so that a batch depends on the files alone; after the last comes
+// the first. Each such example is logged once, with the reason and their number
+// so far. Errors of Read: all others; that of an example if the whole set is
+// damaged.
 std::unique_ptr<Dataset> NewSkippingDataset(std::unique_ptr<Dataset> set);
 
 }  // namespace ps

@@ -1,4 +1,4 @@
-// The data set "speech": WAV files with transcripts.
+// Implements the data set "speech": WAV files with transcripts.
 
 #include <algorithm>
 #include <filesystem>
@@ -31,7 +31,7 @@
 namespace ps {
 namespace {
 
-// Of the recordings that are left out, those that a note names.
+// The most dropped recordings that a note names.
 constexpr size_t kMaxNamed = 3;
 
 bool IsDamaged(const absl::Status& status) {
@@ -77,7 +77,7 @@ class WavRecordings final : public Recordings {
     return std::move(wav.samples);
   }
 
-  // Path and words of each, below `folder`.
+  // Returns path and words of each recording, relative to `folder`.
   std::vector<std::string> Names(const std::string& folder) const {
     std::vector<std::string> names;
     for (const Transcript& transcript : transcripts_) {
@@ -144,7 +144,7 @@ class WavRecordings final : public Recordings {
   const int64_t min_samples_;
 };
 
-// The folders of `directory` that are named `part` or end with "_part".
+// Returns the folders of `directory` that are named `part` or end with "_part".
 absl::StatusOr<std::vector<std::string>> FoldersOf(const std::string& directory,
                                                    const std::string& part) {
   PS_ASSIGN_OR_RETURN(const FolderContents contents, ListFolder(directory));
@@ -196,7 +196,7 @@ absl::StatusOr<std::vector<Transcript>> ReadTranscripts(
   return transcripts;
 }
 
-// The .wav files below `folder` that none of the transcripts names.
+// Describes the .wav files below `folder` that none of the transcripts names.
 std::string UnreadRecordings(const std::string& folder,
                              const std::vector<Transcript>& transcripts) {
   namespace fs = std::filesystem;
@@ -271,7 +271,7 @@ absl::StatusOr<DatasetPair> NewSpeech(const DatasetOptions& options) {
                                  std::numeric_limits<int64_t>::max(),
                                  may_remove_damaged, &pair.notes));
   std::vector<const Recordings*> read = {train.get()};
-  // A character that chance has held out has a number all the same.
+  // Characters that occur only in held-out recordings have numbers, too.
   if (holds_out) read.push_back(test.get());
   const std::string alphabet = SpeechAlphabet(read);
   pair.description.Add("samples a second", absl::StrCat(sample_rate));

@@ -1,4 +1,4 @@
-// Recordings as examples for a speech model.
+// Implements a data set of recordings for a speech model.
 #ifndef DATA_SPEECH_DATASET_H_
 #define DATA_SPEECH_DATASET_H_
 
@@ -16,14 +16,14 @@
 
 namespace ps {
 
-// The contents of ExampleShape.alphabet: class 0, then space, apostrophe, A to
-// Z and every other byte of the sets' transcripts, in ascending order.
+// Returns ExampleShape.alphabet: class 0, then space, apostrophe, A to Z and
+// every other byte of the sets' transcripts, in ascending order.
 std::string SpeechAlphabet(const std::vector<const Recordings*>& sets);
 
-// Batches are as long as their longest recording, rounded up to a multiple of
-// 32 frames, so that a model sees few different lengths. Spectra are computed
-// on reading. Errors: kDataLoss if a transcript has a character that is not in
-// `alphabet`.
+// Creates the data set. Batches are as long as their longest recording, rounded
+// up to a multiple of 32 frames, so that a model sees few different lengths.
+// Spectra are computed on reading. Errors: kDataLoss if a transcript has a
+// character that is not in `alphabet`.
 absl::StatusOr<std::unique_ptr<Dataset>> NewSpeechDataset(
     std::unique_ptr<Recordings> recordings, const SpeechFeatures& features,
     absl::string_view alphabet);

@@ -16,8 +16,8 @@ namespace {
 
 constexpr double kPi = 3.141592653589793;
 
-// Added to the power of samples in [-1, 1]. It is far below the noise of 16
-// bits, and makes the logarithm of silence finite.
+// This is added to the power of samples in [-1, 1]. It is far below the noise
+// of 16 bits, and makes the logarithm of silence finite.
 constexpr float kPowerFloor = 1e-10f;
 
 double MelOfHertz(double hertz) { return 2595 * std::log10(1 + hertz / 700); }
@@ -64,8 +64,8 @@ absl::StatusOr<SpeechFeatures> SpeechFeatures::Create(
   int64_t fft_size = window_size + window_size % 2;
   const bool mel = config.features() == SpeechConfig::LOG_MEL;
   if (mel) {
-    // At least as fine as the window's own frequencies, so that low triangles,
-    // which are narrow, contain some.
+    // The resolution is at least that of the window, so that low triangles,
+    // which are narrow, contain some frequencies.
     for (fft_size = 2; fft_size < window_size;) fft_size *= 2;
   }
   SpeechFeatures features;
@@ -75,7 +75,7 @@ absl::StatusOr<SpeechFeatures> SpeechFeatures::Create(
   features.window_.resize(window_size);
   for (int64_t i = 0; i < window_size; ++i) {
     const double phase = 2 * kPi * static_cast<double>(i) / window_size;
-    // Also scales samples to [-1, 1].
+    // The window also scales samples to [-1, 1].
     features.window_[i] =
         static_cast<float>((0.5 - 0.5 * std::cos(phase)) / 32768);
   }

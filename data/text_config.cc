@@ -6,7 +6,7 @@
 namespace ps {
 namespace {
 
-constexpr int64_t kWordSteps = 35;  // As in published results on PTB.
+constexpr int64_t kWordSteps = 35;  // The value in published results on PTB.
 constexpr int64_t kCharacterSteps = 64;
 
 const bool kTextCheckRegistered = RegisterConfigCheck(CheckText);

@@ -1,4 +1,4 @@
-// Config rules shared by all data sets of text.
+// Checks config rules that all data sets of text share.
 #ifndef DATA_TEXT_CONFIG_H_
 #define DATA_TEXT_CONFIG_H_
 
@@ -10,7 +10,8 @@
 
 namespace ps {
 
-// Number of tokens in a row: config.steps, or the task's usual value if unset.
+// Returns the tokens in a row: config.steps, or the task's usual value if
+// unset.
 int64_t StepsOf(const TextConfig& config, Task task);
 
 // Adds the problems of data.text.

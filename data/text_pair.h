@@ -1,4 +1,4 @@
-// Makes data sets from a training text and a test text.
+// Creates data sets from a training text and a test text.
 #ifndef DATA_TEXT_PAIR_H_
 #define DATA_TEXT_PAIR_H_
 
@@ -19,14 +19,14 @@ struct NamedText {
   absl::string_view text;
 };
 
-// A pair of data sets of words. Errors: those of Vocabulary::Numbers and
-// NewTokenWindows, prefixed with the text's name.
+// Creates a pair of data sets of words. Errors: those of Vocabulary::Numbers
+// and NewTokenWindows, prefixed with the text's name.
 absl::StatusOr<DatasetPair> NewWordPair(const Vocabulary& vocabulary,
                                         const NamedText& train,
                                         const NamedText& test, int64_t steps);
 
-// A pair of data sets of bytes, which must all be in `alphabet`. Errors: those
-// of NewTokenWindows, prefixed with the text's name.
+// Creates a pair of data sets of bytes, which must all be in `alphabet`.
+// Errors: those of NewTokenWindows, prefixed with the text's name.
 absl::StatusOr<DatasetPair> NewCharacterPair(const ByteAlphabet& alphabet,
                                              const NamedText& train,
                                              const NamedText& test,

@@ -1,4 +1,4 @@
-// A long text, as token numbers, cut into consecutive windows.
+// Cuts a long text, as token numbers, into consecutive windows.
 #ifndef DATA_TOKEN_WINDOWS_H_
 #define DATA_TOKEN_WINDOWS_H_
 
@@ -12,15 +12,15 @@
 namespace ps {
 
 struct TokenText {
-  Task task = Task::kWords;  // Or kCharacters.
+  Task task = Task::kWords;  // Is kWords or kCharacters.
   int64_t vocabulary_size = 0;
   std::vector<int32_t> tokens;  // Each in [0, vocabulary_size).
   bool for_evaluation = false;  // Otherwise for training.
 };
 
-// Example n is window n: its inputs are `steps` tokens of the text, those of
-// window n + 1 follow, and its labels are the tokens that follow each input.
-// steps is at least 1.
+// Creates the data set. Example n is window n: its inputs are `steps` tokens of
+// the text, those of window n + 1 follow, and its labels are the tokens that
+// follow each input. steps is at least 1.
 //
 // For evaluation, window 0 begins with the text, and the last one may be
 // shorter and must then be read alone: every token but the first is a label

@@ -11,8 +11,8 @@ namespace {
 
 constexpr double kTurn = 6.283185307179586;
 
-// Amplitude of a chord, relative to a sample's range: two tones and noise of 4
-// deviations do not overflow.
+// The amplitude of a chord, relative to a sample's range: two tones and noise
+// of 4 deviations do not overflow.
 constexpr double kAmplitude = 0.2;
 
 constexpr const char* kWords[] = {

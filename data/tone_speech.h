@@ -1,4 +1,4 @@
-// Words spelt in chords: synthetic sound for trying a speech model.
+// Spells words in chords: synthetic sound for trying a speech model.
 #ifndef DATA_TONE_SPEECH_H_
 #define DATA_TONE_SPEECH_H_
 
@@ -16,11 +16,11 @@ constexpr int64_t kToneSampleRate = 8000;
 // them.
 std::string DrawWords(RandomStream* random);
 
-// Each letter is two simultaneous tones. The letter determines their pitches;
-// random draws determine the length, the loudness and a small variation of the
-// pitch. There is a short silence between letters, and a longer one between
-// words. `text` has A to Z and spaces. noise: deviation of white noise,
-// relative to a chord's largest amplitude.
+// Draws sound. Each letter is two simultaneous tones. The letter determines
+// their pitches; random draws determine the length, the loudness and a small
+// variation of the pitch. There is a short silence between letters, and a
+// longer one between words. `text` has A to Z and spaces. noise: deviation of
+// white noise, relative to a chord's largest amplitude.
 std::vector<int16_t> DrawTones(const std::string& text, double noise,
                                RandomStream* random);
 

@@ -1,5 +1,5 @@
-// The data set "tones": generated speech, so that a speech model can be tried
-// without any file.
+// Implements the data set "tones": generated speech, so that a speech model can
+// be tried without any file.
 
 #include <memory>
 #include <optional>
@@ -20,14 +20,14 @@
 namespace ps {
 namespace {
 
-// Separates these draws from all others with the same seed.
+// The purpose separates these draws from all others with the same seed.
 constexpr uint64_t kTonesPurpose = 0x746f6e6573;  // "tones"
 
-// Part of the key of every recording, so that no test recording is a training
-// one.
+// The split is a part of the key of every recording, so that no test recording
+// is a training one.
 enum Split : uint64_t { kTrain = 0, kTest = 1 };
 
-// Texts are kept in memory; sounds are generated on reading.
+// Keeps texts in memory, and generates sounds on reading.
 class ToneRecordings final : public Recordings {
  public:
   ToneRecordings(uint64_t seed, Split split, double noise, int64_t size)

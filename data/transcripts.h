@@ -1,4 +1,4 @@
-// Lists of recordings and their transcripts.
+// Parses lists of recordings and their transcripts.
 #ifndef DATA_TRANSCRIPTS_H_
 #define DATA_TRANSCRIPTS_H_
 
@@ -12,14 +12,16 @@
 namespace ps {
 
 struct Transcript {
-  std::string path;         // The recording's, from the list's folder.
+  // The path of the recording, relative to the list's folder.
+  std::string path;
   std::string text;         // Words with single spaces between them, if any.
   int64_t num_samples = 0;  // Set once the recording has been read.
 };
 
-// One recording per line: its path, a tab, its words; no words for a recording
-// of noise. Empty lines are skipped. Errors: kDataLoss, naming the line, for a
-// line of any other form; kDataLoss also if there is no recording at all.
+// Parses one recording per line: its path, a tab, its words; no words for a
+// recording of noise. Empty lines are skipped. Errors: kDataLoss, naming the
+// line, for a line of any other form; kDataLoss also if there is no recording
+// at all.
 absl::StatusOr<std::vector<Transcript>> ParseTranscripts(
     absl::string_view list);
 

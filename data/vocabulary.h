@@ -1,4 +1,4 @@
-// Words and their numbers.
+// Numbers the words of a text.
 #ifndef DATA_VOCABULARY_H_
 #define DATA_VOCABULARY_H_
 
@@ -19,17 +19,17 @@ class Vocabulary {
   static constexpr char kEndOfSentence[] = "<eos>";
   static constexpr char kUnknown[] = "<unk>";
 
-  // The words of `text`, most frequent first; words of equal frequency are in
-  // order of first occurrence.
+  // Collects the words of `text`, most frequent first; words of equal frequency
+  // are in order of first occurrence.
   static Vocabulary Of(absl::string_view text);
 
   int64_t size() const { return static_cast<int64_t>(words_.size()); }
   const std::string& word(int64_t number) const { return words_[number]; }
   const std::vector<std::string>& words() const { return words_; }
 
-  // The numbers of the words of `text`. A word that is not in the vocabulary
-  // counts as kUnknown, if the vocabulary has it. Errors: otherwise kDataLoss,
-  // naming line and word.
+  // Returns the numbers of the words of `text`. A word that is not in the
+  // vocabulary counts as kUnknown, if the vocabulary has it. Errors: otherwise
+  // kDataLoss, naming line and word.
   absl::StatusOr<std::vector<int32_t>> Numbers(absl::string_view text) const;
 
  private:

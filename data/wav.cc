@@ -12,16 +12,18 @@
 namespace ps {
 namespace {
 
-// The rates of telephones and of the best recorders. A rate outside this range
-// means damage, and would make windows of arbitrary length.
+// The lowest and highest rate, those of telephones and of the best recorders. A
+// rate outside this range means damage, and would make windows of arbitrary
+// length.
 constexpr int64_t kMinSampleRate = 1000;
 constexpr int64_t kMaxSampleRate = 768000;
 
 constexpr size_t kRiffHeaderBytes = 12;
 constexpr size_t kChunkHeaderBytes = 8;
 constexpr size_t kFormatBytes = 16;
-// What programs write as the size of what goes into a pipe is just below or
-// above 2^31 (sox: 0x7ffff000 less the header, arecord: 0x80000000) or 2^32.
+// Sizes from here on are unknown. Programs that write into a pipe write a size
+// just below or above 2^31 (sox: 0x7ffff000 less the header, arecord:
+// 0x80000000) or 2^32.
 constexpr size_t kUnknownSize = 0x7fff0000;
 constexpr int kPcm = 1;
 // With this value the format is in the first two bytes of an identifier at
@@ -87,7 +89,7 @@ absl::StatusOr<Wav> ParseWav(absl::string_view bytes) {
     return absl::DataLossError(absl::StrCat(
         "not a WAV file", AsWhatItIs(bytes.substr(0, kFileKindBytes))));
   }
-  // The end of the file, if the header's size was known when it was written.
+  // The file ends here, if the header's size was known when it was written.
   const size_t riff_end = size_t{8} + Load32(bytes, 4);
   const size_t file_size = bytes.size();
   bytes.remove_prefix(kRiffHeaderBytes);
@@ -102,7 +104,7 @@ absl::StatusOr<Wav> ParseWav(absl::string_view bytes) {
         size == 0
             ? riff_end <= file_size - bytes.size() || riff_end >= kUnknownSize
             : size >= kUnknownSize && size > bytes.size();
-    // A sample that was not written whole is left out.
+    // An incomplete last sample is dropped.
     if (name == "data" && unknown) size = bytes.size() / 2 * 2;
     if (size > bytes.size()) {
       return absl::DataLossError(absl::StrCat(

@@ -1,4 +1,4 @@
-// WAV files: uncompressed sound.
+// Parses WAV files: uncompressed sound.
 //
 // The format (IBM and Microsoft, "Multimedia Programming Interface and Data
 // Specifications 1.0", 1991): "RIFF", a size, "WAVE", then chunks. A chunk is a
@@ -23,14 +23,13 @@ struct Wav {
 };
 
 // Parses one channel of 16-bit PCM; chunks may be in any order, and unknown
-// ones are skipped. Data of a size that was not known take all that follows. A
-// header alone never causes an allocation. Errors:
-// kDataLoss for damaged or cut data; kInvalidArgument for other kinds of sound,
-// saying which.
+// ones are skipped. Data of unknown size extend to the end. A header alone
+// never causes an allocation. Errors: kDataLoss for damaged or cut data;
+// kInvalidArgument for other kinds of sound, saying which.
 absl::StatusOr<Wav> ParseWav(absl::string_view bytes);
 
-// The same for a file, with its path in every error. Errors: also those of
-// ReadFile.
+// Like ParseWav, for a file, with its path in every error. Errors: also those
+// of ReadFile.
 absl::StatusOr<Wav> ReadWav(const std::string& path);
 
 }  // namespace ps

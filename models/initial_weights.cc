@@ -41,8 +41,8 @@ int64_t NumElements(const std::vector<ParameterInfo>& tensors) {
   return n;
 }
 
-// A description of what is wrong with the tensor; empty if it matches the
-// model's tensor of this name.
+// Describes how the tensor differs from the model's tensor of this name; empty
+// if it matches.
 std::string Problem(const SafetensorsTensor& tensor,
                     const std::map<std::string, Target>& targets) {
   const std::string what =
@@ -69,7 +69,7 @@ std::string Problem(const SafetensorsTensor& tensor,
   return "";
 }
 
-// Finds out where the file's tensors belong, and loads them.
+// Finds the destinations of the file's tensors, and loads them.
 class Loader {
  public:
   Loader(const Model& model, const std::vector<std::string>& ignore,
@@ -116,15 +116,15 @@ class Loader {
         "model.ignore leaves no tensor of the model to load");
   }
 
-  // One for each tensor that cannot be loaded.
+  // One message for each tensor that cannot be loaded.
   const std::vector<std::string>& problems() const { return problems_; }
 
-  // The patterns that would leave these tensors out.
+  // Returns the patterns that would leave these tensors out.
   std::vector<std::string> Suggestions() const {
     return PatternsFor(bad_, names_);
   }
 
-  // For a file that has been checked, and has no problems.
+  // Loads a file that has been checked, and has no problems.
   void Load(const Safetensors& file) const {
     for (const SafetensorsTensor& tensor : file.tensors) {
       if (IsPassedOver(tensor.name) || MatchesAny(tensor.name, ignore_)) {
@@ -136,7 +136,7 @@ class Loader {
   }
 
  private:
-  // What to say of the first convolution's weight if only the number of
+  // Explains a mismatch of the first convolution's weight if only the number of
   // channels of the images differs.
   std::string OtherChannels(const SafetensorsTensor& tensor) const {
     const auto target = targets_.find(tensor.name);
@@ -160,8 +160,9 @@ class Loader {
 
   const std::vector<std::string> ignore_;
   std::map<std::string, Target> targets_;
-  std::string first_convolution_;  // Empty: none takes the images as they are.
-  std::set<std::string> names_;    // The model's tensors and the file's.
+  // Empty if no convolution takes the images unchanged.
+  std::string first_convolution_;
+  std::set<std::string> names_;  // The model's tensors and the file's.
   std::vector<std::string> problems_;
   std::set<std::string> bad_;  // The tensors that have problems.
 };

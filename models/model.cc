@@ -51,8 +51,8 @@ absl::Status CheckExamples(const ExampleShape& example) {
 }  // namespace
 
 Registry<ModelFactory>& ModelRegistry() {
-  // Never destroyed, since static initialisers of other files fill it and the
-  // destruction order of static objects is unknown.
+  // It is never destroyed, since static initialisers of other files fill it and
+  // the destruction order of static objects is unknown.
   static auto* const registry = new Registry<ModelFactory>("model");
   return *registry;
 }

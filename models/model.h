@@ -1,4 +1,4 @@
-// A network with its loss, as the trainer sees it.
+// The interface of a network with its loss, for the trainer.
 #ifndef MODELS_MODEL_H_
 #define MODELS_MODEL_H_
 
@@ -28,14 +28,14 @@ namespace ps {
 // Reports that the gradient of flat elements [begin, end) is final. Called
 // during the backward pass, from its thread, last layer first, with the result
 // of the forward pass; the ranges tile the flat vector or, after
-// ReportGradientFrom, at least what is above its lowest place.
+// ReportGradientFrom, at least the part above its lowest place.
 using GradientReady = std::function<absl::Status(const BatchResult& forward,
                                                  int64_t begin, int64_t end)>;
 
-// Not thread-safe. Accepts any batch size. Each new size is planned, separately
-// for training and for evaluation, and the most recently used plans are kept.
-// A batch that continues takes up the state of recurrent layers after the
-// latest batch if that had as many rows, and begins with zeros otherwise;
+// A model. Not thread-safe. Accepts any batch size. Each new size is planned,
+// separately for training and for evaluation, and the most recently used plans
+// are kept. A batch that continues restores the state of recurrent layers after
+// the latest batch if that had as many rows, and begins with zeros otherwise;
 // training and evaluation have their own state.
 class Model {
  public:
@@ -44,26 +44,26 @@ class Model {
   virtual const std::vector<ParameterInfo>& parameters() const = 0;
   virtual int64_t num_parameters() const = 0;
 
-  // The network as model.layers lists it: a job with these layers has the same
-  // parameters, with the same first values and the same gradients.
+  // Describes the network as model.layers lists it: a job with these layers has
+  // the same parameters, with the same initial values and the same gradients.
   virtual LayersConfig Describe() const = 0;
 
   // Writes initial weights, a pure function of `seed`. weights:
   // [num_parameters], host memory.
   virtual void InitializeWeights(uint64_t seed, float* weights) const = 0;
 
-  // Values that are learned without a gradient (the running means and variances
-  // of batch normalisation). As parameters() does for weights, this describes
-  // where each lies in statistics_values(), which is [elements] in the
-  // backend's memory. ForwardBackward updates the values and Evaluate reads
-  // them; with several workers, the caller averages them. They start at their
-  // initial values.
+  // The values that are learned without a gradient, PyTorch's buffers (the
+  // running means and variances of batch normalisation). As parameters() does
+  // for weights, this describes where each lies in statistics_values(), which
+  // is [elements] in the backend's memory. ForwardBackward updates the values
+  // and Evaluate reads them; with several workers, the caller averages them.
+  // They start at their initial values.
   virtual const std::vector<ParameterInfo>& statistics() const = 0;
   virtual Tensor& statistics_values() = 0;
 
-  // Brings the inputs of the next batch up to the device while it still
-  // computes, where that saves time. Until it is used, the batch must not
-  // change. `batch` must be given to no other model.
+  // Uploads the inputs of the next batch to the device while it still computes,
+  // where that saves time. Until it is used, the batch must not change. `batch`
+  // must be given to no other model.
   virtual absl::Status Upload(Batch*) { return absl::OkStatus(); }
 
   // Computes the mean loss of the batch and its gradient. weights, gradient:
@@ -73,19 +73,20 @@ class Model {
       const Batch& batch, const Tensor& weights, Tensor* gradient,
       const GradientReady& ready) = 0;
 
-  // Errors of all three: kInvalidArgument for an empty batch, inputs that do
-  // not fit the examples' shape, a label that is not a class, or a wrong number
-  // of weights.
+  // Computes the loss without a gradient. Errors of ForwardBackward, Evaluate
+  // and Predict: kInvalidArgument for an empty batch, inputs that do not fit
+  // the examples' shape, a label that is not a class, or a wrong number of
+  // weights.
   virtual absl::StatusOr<BatchResult> Evaluate(const Batch& batch,
                                                const Tensor& weights) = 0;
-  // Like Evaluate, and copies what the last layer gives to *outputs: for images
+  // Like Evaluate, and copies the last layer's output to *outputs: for images
   // and text, num_classes logits for each target, one target after the other.
   virtual absl::StatusOr<BatchResult> Predict(const Batch& batch,
                                               const Tensor& weights,
                                               std::vector<float>* outputs) = 0;
 
-  // Plans a step on batches of this size, and keeps nothing of the plan.
-  // Returns the bytes that it would take, as for activation_bytes(). Errors:
+  // Plans a step on batches of this size, and discards the plan. Returns the
+  // bytes that it would take, as for activation_bytes(). Errors:
   // kInvalidArgument if a layer cannot train on them.
   virtual absl::StatusOr<int64_t> PlanBytes(int64_t /*batch_size*/,
                                             bool /*training*/) {
@@ -99,26 +100,26 @@ class Model {
     return absl::OkStatus();
   }
 
-  // What goes over from one training batch to the next besides weights and
-  // statistics, the state of recurrent layers: opaque bytes for a checkpoint.
-  // Load is for a model that has not trained yet. Errors: kDataLoss for bytes
-  // that a model of the same architecture did not save.
+  // Save and load the state of recurrent layers, which carries over from one
+  // training batch to the next: opaque bytes for a checkpoint. Load is for a
+  // model that has not trained yet. Errors: kDataLoss for bytes that a model of
+  // the same architecture did not save.
   virtual absl::StatusOr<std::string> SaveState() const = 0;
   virtual absl::Status LoadState(absl::string_view bytes) = 0;
 
-  // Sets the beginnings of the gradient's buckets. Layers that lie below the
-  // lowest of them may get no gradient, which is then not reported either. If
-  // steps are recorded, `ready` may be called only when all elements from one
-  // of these places on are final, with ranges in between joined. The work
-  // between two places is one recording.
+  // Sets the beginnings of the gradient's buckets. Layers below the lowest of
+  // them may get no gradient, which is then not reported either. If steps are
+  // recorded, `ready` may be called only when all elements from one of these
+  // places on are final, with ranges in between joined. The work between two
+  // places is one recording.
   virtual void ReportGradientFrom(std::vector<int64_t>) {}
 
-  // Times of training and evaluation since the start, or since the last Clear.
+  // The times of training and evaluation since the start or the last Clear.
   virtual LayerTimes& layer_times() = 0;
-  // Recordings made since the start, if steps are recorded.
+  // The recordings made since the start, if steps are recorded.
   virtual RecordingCounts recordings() const { return RecordingCounts(); }
-  // Memory of the activations and their gradients in all current plans. Scratch
-  // memory of single operations is not included.
+  // The memory of the activations and their gradients in all current plans.
+  // Scratch memory of single operations is not included.
   virtual int64_t activation_bytes() const = 0;
 };
 
@@ -135,14 +136,14 @@ struct ModelOptions {
 using ModelFactory =
     absl::StatusOr<std::unique_ptr<Model>> (*)(const ModelOptions&);
 
-// All architectures that are linked in.
+// Returns the registry of all architectures that are linked in.
 Registry<ModelFactory>& ModelRegistry();
 
 // Creates the model that options.config names. Errors: kInvalidArgument for an
 // unknown name, or an example shape that the architecture does not support.
 absl::StatusOr<std::unique_ptr<Model>> NewModel(const ModelOptions& options);
 
-// `meaning` says in one line what it is, for lists.
+// Registers a model; `meaning` describes it in one line, for lists.
 #define REGISTER_MODEL(name, meaning, factory)      \
   static const bool ps_model_registered_##factory = \
       ::ps::ModelRegistry().Register(name, meaning, factory)

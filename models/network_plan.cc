@@ -24,8 +24,8 @@ Shape InputShape(const NetworkPlanOptions& options) {
   return {options.batch_size, example.channels, example.height, example.width};
 }
 
-// The required number of targets, each with num_classes outputs; 0: as many as
-// the layers make of the recordings' frames.
+// Returns the required number of targets, each with num_classes outputs; 0 if
+// it is the number of outputs for the recordings' frames.
 int64_t NumTargets(const NetworkPlanOptions& options) {
   switch (options.example.task) {
     case Task::kImages:
@@ -141,7 +141,7 @@ absl::Status NetworkPlan::CopyOutputs(std::vector<float>* outputs) {
   if (desc.layout == nullptr) {
     return options_.backend->CopyToHost(output_, outputs->data());
   }
-  // bfloat16 of a device, for example.
+  // The output may be bfloat16 of a device, for example.
   if (reorder_outputs_ == nullptr) {
     PS_ASSIGN_OR_RETURN(reorder_outputs_,
                         options_.backend->nn().PlanReorder(desc));

@@ -1,4 +1,4 @@
-// The plans that a model keeps for the batch shapes it has seen.
+// Keeps a model's plans for the batch shapes it has seen.
 #ifndef MODELS_PLAN_CACHE_H_
 #define MODELS_PLAN_CACHE_H_
 
@@ -24,16 +24,16 @@ struct PlanKey {
 };
 
 // Keeps the few most recently used plans for training, and as many for
-// inference: each has memory for all its activations, and recordings come in
-// many lengths. Not thread-safe.
+// inference: each has memory for all its activations, and recordings have many
+// lengths. Not thread-safe.
 class PlanCache {
  public:
-  // For each of training and inference. Images need two, since the last batch
-  // is smaller, and text three: its last windows are one row, and the last of
-  // them is shorter.
+  // The most plans for training, and for inference. Images need two, since the
+  // last batch is smaller, and text three: its last windows are one row, and
+  // the last of them is shorter.
   static constexpr size_t kMostPlans = 3;
 
-  // Returns null if there is none.
+  // Returns the plan; null if there is none.
   NetworkPlan* Find(const PlanKey& key) {
     for (auto it = plans_.begin(); it != plans_.end(); ++it) {
       if (!(it->first == key)) continue;
@@ -47,8 +47,8 @@ class PlanCache {
     plans_.remove_if([&key](const auto& plan) { return plan.first == key; });
   }
 
-  // To be called before making a plan with this key: drops the least recently
-  // used plan of its kind if there are too many.
+  // Drops the least recently used plan of this kind if there are too many; call
+  // it before creating a plan with this key.
   void MakeRoom(const PlanKey& key) {
     size_t of_its_kind = 0;
     for (auto it = plans_.begin(); it != plans_.end(); ++it) {
@@ -64,8 +64,8 @@ class PlanCache {
     return plans_.front().second.get();
   }
 
-  // The plan, for training or for inference, that was used last, with its key;
-  // null if there is none.
+  // Returns the plan for training or for inference that was used last, with its
+  // key; null if there is none.
   const std::pair<PlanKey, std::unique_ptr<NetworkPlan>>* Latest(
       bool training) const {
     for (const auto& plan : plans_) {
@@ -81,7 +81,7 @@ class PlanCache {
   }
 
  private:
-  // Most recently used first.
+  // The plans, most recently used first.
   std::list<std::pair<PlanKey, std::unique_ptr<NetworkPlan>>> plans_;
 };
 

@@ -17,8 +17,8 @@
 namespace ps {
 namespace {
 
-// Separates the draws of initial weights from all others with the job's seed:
-// "weights" in ASCII.
+// The purpose separates the draws of initial weights from all others with the
+// job's seed: "weights" in ASCII.
 constexpr uint64_t kInitialWeightsKey = 0x77656967687473;
 
 constexpr int64_t kMaxParameters = int64_t{1} << 32;
@@ -38,7 +38,7 @@ class SequentialModel final : public Model {
     model->layers_ = PlaceLayers(std::move(layers));
     PS_ASSIGN_OR_RETURN(model->upload_, options.backend->NewInputUpload());
     PS_RETURN_IF_ERROR(model->InitializeStatistics());
-    // Planning once shows whether the layers fit together.
+    // Planning once checks whether the layers fit together.
     PS_RETURN_IF_ERROR(
         model->CreatePlan(1, model->TypicalSteps(), false).status());
     return model;
@@ -80,7 +80,7 @@ class SequentialModel final : public Model {
 
   absl::Status Upload(Batch* batch) override {
     const int64_t num_inputs = static_cast<int64_t>(batch->inputs.size());
-    // More than the plans so far: the plan for this batch makes room.
+    // The plan of this batch enlarges the upload if it is too small.
     if (upload_ == nullptr || num_inputs > upload_->capacity()) {
       return absl::OkStatus();
     }
@@ -117,7 +117,7 @@ class SequentialModel final : public Model {
   absl::StatusOr<BatchResult> Predict(const Batch& batch, const Tensor& weights,
                                       std::vector<float>* outputs) override {
     PS_ASSIGN_OR_RETURN(const BatchResult result, Evaluate(batch, weights));
-    // Evaluate has made it, or used it.
+    // Evaluate has created it, or used it.
     PS_ASSIGN_OR_RETURN(NetworkPlan* const plan,
                         PlanForBatch(batch, /*training=*/false));
     PS_RETURN_IF_ERROR(plan->CopyOutputs(outputs));
@@ -136,7 +136,7 @@ class SequentialModel final : public Model {
     return loss_->CheckSequences(sequences);
   }
 
-  // "batch_size steps\n" of the plan that trained last, and its state.
+  // Returns "batch_size steps\n" of the plan that trained last, and its state.
   absl::StatusOr<std::string> SaveState() const override {
     const auto* const latest = plans_.Latest(/*training=*/true);
     if (latest == nullptr) return std::string();
@@ -219,13 +219,13 @@ class SequentialModel final : public Model {
                      num_parameters_, " parameters"));
   }
 
-  // Recordings have any number of frames; this is about half a second.
+  // Returns a typical number of frames, about half a second.
   int64_t TypicalSteps() const {
     return example_.task == Task::kSpeech ? 64 : example_.steps;
   }
 
-  // Recordings have four lengths for each power of two. This keeps the number
-  // of plans small, and at most a fifth of the frames is added silence.
+  // Rounds up to one of four lengths for each power of two. This keeps the
+  // number of plans small, and at most a fifth of the frames is added silence.
   int64_t PlannedSteps(int64_t steps) const {
     if (example_.task == Task::kTexts) return example_.steps;
     if (example_.task != Task::kSpeech) return steps;
@@ -234,7 +234,7 @@ class SequentialModel final : public Model {
     return (steps + unit - 1) / unit * unit;
   }
 
-  // Number of inputs of one example with this many steps.
+  // Returns the number of inputs of one example with this many steps.
   int64_t InputsPerExample(int64_t steps) const {
     if (example_.task == Task::kImages) return example_.num_elements();
     if (example_.task == Task::kTexts) return example_.steps;
@@ -268,7 +268,7 @@ class SequentialModel final : public Model {
                          latest->first.batch_size == key.batch_size &&
                          latest->first.steps != steps;
     if (carries) PS_RETURN_IF_ERROR(latest->second->SaveState(&state));
-    // Its state would be that of an earlier batch.
+    // The state of this plan would be that of an earlier batch.
     if (batch.continues && latest != nullptr &&
         latest->first.batch_size != key.batch_size) {
       plans_.Drop(key);
@@ -305,7 +305,7 @@ class SequentialModel final : public Model {
   Backend* const backend_;  // Not owned; outlives the model.
   const bool records_steps_;
   const std::unique_ptr<Loss> loss_;
-  std::vector<int64_t> borders_;  // Where the gradient's buckets begin.
+  std::vector<int64_t> borders_;  // The beginnings of the gradient's buckets.
   std::vector<PlacedLayer> layers_;
   std::vector<ParameterInfo> parameters_;
   std::vector<Initializer> initializers_;  // For parameters_[i].
@@ -313,9 +313,9 @@ class SequentialModel final : public Model {
   std::vector<ParameterInfo> statistics_;
   std::vector<float> initial_statistics_;
   Tensor statistics_values_;
-  std::unique_ptr<InputUpload> upload_;  // Null: the backend has none.
+  std::unique_ptr<InputUpload> upload_;  // Null if the backend has none.
   int64_t num_uploads_ = 0;
-  int64_t sent_ = 0;  // The upload whose inputs are on their way; 0: none.
+  int64_t sent_ = 0;  // The upload whose inputs were sent; 0 if none.
   LayerTimes times_;
   RecordingCounts recordings_;
   PlanCache plans_;

@@ -1,4 +1,4 @@
-// Networks that are a chain of layers.
+// Creates models that are a chain of layers.
 #ifndef MODELS_SEQUENTIAL_MODEL_H_
 #define MODELS_SEQUENTIAL_MODEL_H_
 
@@ -12,10 +12,11 @@
 
 namespace ps {
 
-// Layers are given first to last; the output of the last one goes to the loss.
-// Uses the example and the backend of `options`. Errors: kInvalidArgument if
-// the layers do not fit the examples or each other, or have no parameters, or
-// so many (2^32) that indices of a sparse gradient could not address them.
+// Creates a model of layers, first to last; the output of the last one goes to
+// the loss. Uses the example and the backend of `options`. Errors:
+// kInvalidArgument if the layers do not fit the examples or each other, or have
+// no parameters, or so many (2^32) that indices of a sparse gradient could not
+// address them.
 absl::StatusOr<std::unique_ptr<Model>> NewSequentialModel(
     const ModelOptions& options, std::vector<std::unique_ptr<Layer>> layers,
     std::unique_ptr<Loss> loss = NewSoftmaxCrossEntropy());

@@ -15,7 +15,7 @@ bool Matches(const std::string& pattern, const std::string& name) {
   return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
 }
 
-// "fc." for "fc.weight"; empty for a name without a module.
+// Returns "fc." for "fc.weight"; empty for a name without a module.
 std::string ModuleOf(const std::string& name) {
   return name.substr(0, name.rfind('.') + 1);
 }

@@ -1,5 +1,5 @@
-// Patterns for the names of tensors: those of a file of weights that a model
-// does not take from it, and of layers with a learning rate of their own.
+// Matches names of tensors with patterns: for tensors of a weight file that a
+// model skips, and for layers with a learning rate of their own.
 #ifndef MODELS_TENSOR_PATTERNS_H_
 #define MODELS_TENSOR_PATTERNS_H_
 
@@ -17,15 +17,15 @@ namespace ps {
 bool MatchesAny(const std::string& name,
                 const std::vector<std::string>& patterns);
 
-// Errors: kInvalidArgument, with all names, if a pattern of this field matches
-// none of them, which are those of tensors of `where`.
+// Checks patterns of a field. Errors: kInvalidArgument, with all names, if one
+// of them matches none of the names, which are those of tensors of `where`.
 absl::Status CheckPatterns(absl::string_view field,
                            const std::vector<std::string>& patterns,
                            absl::string_view where,
                            const std::set<std::string>& names);
 
-// Patterns that match all of `bad` and nothing else of `names`, which includes
-// them: "fc.*" for a module of which all tensors are bad.
+// Returns patterns that match all of `bad` and nothing else of `names`, which
+// includes them: "fc.*" for a module of which all tensors are bad.
 std::vector<std::string> PatternsFor(const std::set<std::string>& bad,
                                      const std::set<std::string>& names);
 

@@ -1,4 +1,4 @@
-// The buckets of histograms.
+// Defines the buckets of histograms.
 #ifndef MONITORING_BUCKETS_H_
 #define MONITORING_BUCKETS_H_
 
@@ -6,11 +6,12 @@
 
 namespace ps {
 
-// Seconds, from 10 us to 100 s, three for each power of ten: a phase of a small
-// model's iteration takes microseconds, and a snapshot of a large one minutes.
+// Returns seconds, from 10 us to 100 s, three for each power of ten: a phase of
+// a small model's iteration takes microseconds, and a snapshot of a large one
+// minutes.
 std::vector<double> SecondsBuckets();
 
-// Numbers of updates: 0, 1, 2, 4 and so on up to 1024.
+// Returns numbers of updates: 0, 1, 2, 4 and so on up to 1024.
 std::vector<double> UpdatesBuckets();
 
 }  // namespace ps

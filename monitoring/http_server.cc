@@ -15,11 +15,11 @@
 namespace ps {
 namespace {
 
-// For a request, and for its answer.
+// The time limit of a request, and of its answer.
 constexpr int kSeconds = 2;
 
 // A fixed number of threads without a queue, which would hold any number of
-// connections: whoever accepts waits for a free thread.
+// connections: the accepting thread waits for a free one.
 class FewThreads final : public httplib::TaskQueue {
  public:
   explicit FewThreads(int num_threads) : num_free_(num_threads) {
@@ -78,7 +78,8 @@ class HttplibServer final : public HttpServer {
       return new FewThreads(threads);
     };
     server_.set_keep_alive_max_count(1);
-    server_.set_keep_alive_timeout(kSeconds);  // The first request's, too.
+    // This also limits the first request.
+    server_.set_keep_alive_timeout(kSeconds);
     server_.set_read_timeout(kSeconds);
     server_.set_write_timeout(kSeconds);
     server_.set_payload_max_length(0);
@@ -106,7 +107,7 @@ class HttplibServer final : public HttpServer {
     if (thread_.joinable()) thread_.Join();
   }
 
-  // Returns false if nobody can listen there.
+  // Listens; returns false if that is impossible.
   bool Listen(const std::string& host, int port) {
     port_ = port == 0 ? server_.bind_to_any_port(host.c_str())
                       : (server_.bind_to_port(host.c_str(), port) ? port : -1);

@@ -22,13 +22,13 @@ struct HttpServerOptions {
   // "host:port", or "port" for this machine alone; port 0 selects a free one.
   std::string address;
   std::vector<HttpPage> pages;
-  // Requests that are answered at the same time, each within 2 s; further
-  // connections wait in the kernel. So whoever reaches the port can occupy
-  // this number of connections and threads, and no more.
+  // The number of requests that are answered at the same time, each within 2 s;
+  // further connections wait in the kernel. So a client can occupy this number
+  // of connections and threads, and no more.
   int threads = 1;
 };
 
-// Thread-safe.
+// An HTTP server. Thread-safe.
 class HttpServer {
  public:
   virtual ~HttpServer() = default;

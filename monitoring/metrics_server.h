@@ -16,12 +16,12 @@ class Collectable;
 
 namespace ps {
 
-// Thread-safe.
+// The metrics endpoint of a process. Thread-safe.
 class MetricsServer {
  public:
   using Sources = std::vector<std::shared_ptr<prometheus::Collectable>>;
 
-  // Answers GET /metrics at `address` with what the sources collect, in
+  // Answers GET /metrics at `address` with the metrics of the sources, in
   // Prometheus's text format 0.0.4, one request after the other. Errors: those
   // of HttpServer::Start.
   static absl::StatusOr<std::unique_ptr<MetricsServer>> Start(

@@ -17,7 +17,7 @@ namespace ps {
 namespace {
 
 double ResidentBytes() {
-  // Total and resident size, in pages (proc(5)).
+  // The file has total and resident size, in pages (proc(5)).
   std::ifstream statm("/proc/self/statm");
   double total = 0;
   double resident = 0;
@@ -39,7 +39,7 @@ double ProcessorSeconds() {
 double OpenFiles() {
   std::error_code error;
   const std::filesystem::directory_iterator files("/proc/self/fd", error);
-  // Without the one that lists them.
+  // The descriptor that lists them is not counted.
   return error
              ? 0
              : static_cast<double>(std::distance(begin(files), end(files))) - 1;

@@ -1,4 +1,4 @@
-// What every program says about itself.
+// Defines the metrics that every program has.
 #ifndef MONITORING_PROCESS_METRICS_H_
 #define MONITORING_PROCESS_METRICS_H_
 
@@ -8,9 +8,9 @@
 
 namespace ps {
 
-// Memory, processor time, open files and start under the names that
-// Prometheus's own client libraries use (process_resident_memory_bytes and so
-// on), from /proc/self.
+// Returns memory, processor time, open files and start time under the names
+// that Prometheus's own client libraries use (process_resident_memory_bytes and
+// so on), from /proc/self.
 std::shared_ptr<prometheus::Collectable> ProcessMetrics();
 
 }  // namespace ps

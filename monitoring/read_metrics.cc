@@ -44,7 +44,7 @@ std::vector<prometheus::MetricFamily> ReadMetrics::Collect() const {
     for (const Labelled& value : metric.read()) {
       prometheus::ClientMetric& one = families.back().metric.emplace_back();
       if (!metric.label.empty()) one.label = {{metric.label, value.value}};
-      // Only the one of the family's type is written.
+      // Prometheus writes only the one of the family's type.
       one.gauge.value = value.reading;
       one.counter.value = value.reading;
     }

@@ -1,4 +1,4 @@
-// Metrics whose values are read when Prometheus asks for them.
+// Defines metrics whose values are read when Prometheus asks for them.
 #ifndef MONITORING_READ_METRICS_H_
 #define MONITORING_READ_METRICS_H_
 
@@ -11,8 +11,8 @@
 
 namespace ps {
 
-// Not thread-safe while metrics are added; then thread-safe if the functions
-// are, which run on the thread that collects.
+// A set of metrics. Not thread-safe while metrics are added; then thread-safe
+// if the functions are, which run on the thread that collects.
 class ReadMetrics final : public prometheus::Collectable {
  public:
   using Read = std::function<double()>;
@@ -22,9 +22,9 @@ class ReadMetrics final : public prometheus::Collectable {
   };
 
   void AddGauge(const std::string& name, const std::string& help, Read read);
-  // Never decreases; the name ends in _total.
+  // Adds a counter, which never decreases; the name ends in _total.
   void AddCounter(const std::string& name, const std::string& help, Read read);
-  // One gauge for each value of a label.
+  // Adds one gauge for each value of a label.
   void AddGauges(const std::string& name, const std::string& help,
                  const std::string& label,
                  std::function<std::vector<Labelled>()> read);
@@ -33,7 +33,7 @@ class ReadMetrics final : public prometheus::Collectable {
 
  private:
   struct Metric {
-    prometheus::MetricFamily family;  // Without values.
+    prometheus::MetricFamily family;  // The family, without values.
     std::string label;
     std::function<std::vector<Labelled>()> read;
   };

@@ -1,6 +1,6 @@
-// Duchi et al., "Adaptive subgradient methods for online learning and
-// stochastic optimization", JMLR 2011, with PyTorch's epsilon and decay of the
-// rate.
+// Implements Duchi et al., "Adaptive subgradient methods for online learning
+// and stochastic optimization", JMLR 2011, with PyTorch's epsilon and decay of
+// the rate.
 #include "optimizers/element_loop.h"
 #include "optimizers/elements.h"
 #include "optimizers/optimizer.h"

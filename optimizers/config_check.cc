@@ -169,8 +169,8 @@ void CheckDownlink(const JobConfig& job, ConfigProblems* problems) {
       "and no majority_vote");
 }
 
-// If each push is an update, servers do not apply the same update at the same
-// time.
+// Checks a job in which each push is an update: servers do not apply the same
+// update at the same time.
 void CheckEachPush(const JobConfig& job, ConfigProblems* problems) {
   if (!UpdatesByEachPush(job)) return;
   const std::string mode =
@@ -204,7 +204,7 @@ void CheckEachPush(const JobConfig& job, ConfigProblems* problems) {
   }
 }
 
-// Returns null, and reports it, if the rule's name is unknown.
+// Creates the rule, or reports its unknown name and returns null.
 std::unique_ptr<Optimizer> MakeRule(const OptimizerConfig& config,
                                     const std::string& path,
                                     ConfigProblems* problems) {

@@ -1,4 +1,4 @@
-// Loops for rules that treat each element separately.
+// Loops over elements for rules that treat each element separately.
 //
 // Step and StepTouched of a rule use the same function, so that an update which
 // touches every element gives the same bits either way.

@@ -1,5 +1,5 @@
-// One update of a rule that treats each element by itself, as a value that can
-// be handed to other threads and to devices.
+// Describes one update of a rule that treats each element separately, as a
+// value that can be handed to other threads and to devices.
 #ifndef OPTIMIZERS_ELEMENT_RULE_H_
 #define OPTIMIZERS_ELEMENT_RULE_H_
 
@@ -15,7 +15,7 @@ using ElementRule =
     std::variant<SgdElement, MomentumElement<false>, MomentumElement<true>,
                  AdagradElement, AdamElement>;
 
-// Steps of n elements in the host's memory. Thread-safe for different arrays.
+// Steps n elements in the host's memory. Thread-safe for different arrays.
 void StepElements(const ElementRule& rule, const StepArrays& arrays, int64_t n);
 
 }  // namespace ps

@@ -1,5 +1,5 @@
-// The step of a worker's own optimizer for one element: like an update, but
-// what the weight has moved takes the place of the gradient.
+// Makes the step of a worker's own optimizer for one element: like an update,
+// but the weight's change replaces the gradient.
 #ifndef OPTIMIZERS_ELEMENT_STEP_H_
 #define OPTIMIZERS_ELEMENT_STEP_H_
 
@@ -12,13 +12,14 @@ namespace ps {
 
 constexpr int kMaxElementStates = 2;
 
-// Arrays of as many elements as a step has, in the memory of the host or of a
-// device. They do not overlap.
+// Arrays with one element for each element of a step, in the memory of the host
+// or of a device. They do not overlap.
 struct StepArrays {
   float* gradient = nullptr;
   float* weights = nullptr;
-  float* states[kMaxElementStates] = {};  // As many as the rule has.
-  float share = 1;  // Of the step, by which the weights move.
+  // One array for each state of the rule.
+  float* states[kMaxElementStates] = {};
+  float share = 1;  // The share of the step by which the weights move.
 };
 
 // Replaces gradient[i] with the rule's step, by which it would move weights[i],

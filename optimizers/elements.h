@@ -1,4 +1,4 @@
-// The rules that treat each element by itself: what one update does to one
+// Implements rules that treat each element separately, as one update of one
 // element, for servers, workers and devices. docs/optimizers.md has the
 // formulas; the .cc file of each rule has its source, and where its constants
 // come from. Compiled without fused products, so that all give the same bits.

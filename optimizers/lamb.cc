@@ -1,7 +1,7 @@
-// You et al., "Large batch optimization for deep learning: training BERT in 76
-// minutes", ICLR 2020, as in NVIDIA's kernel: tensors without weight decay step
-// at the plain learning rate. Unlike that kernel, this code does not clip the
-// gradient's norm.
+// Implements You et al., "Large batch optimization for deep learning: training
+// BERT in 76 minutes", ICLR 2020, as in NVIDIA's kernel: tensors without weight
+// decay step at the plain learning rate. Unlike that kernel, this code does not
+// clip the gradient's norm.
 #include <algorithm>
 #include <cmath>
 
@@ -14,7 +14,7 @@
 namespace ps {
 namespace {
 
-constexpr int64_t kPiece = 4096;  // Elements.
+constexpr int64_t kPiece = 4096;  // The number of elements of a piece.
 
 // r = direction(g) + weight_decay w, in `step`.
 struct LambDirection {
@@ -46,7 +46,7 @@ class Lamb final : public LayerWiseOptimizer {
         first_(this->stretches().num_elements()),
         second_(this->stretches().num_elements()) {}
 
-  // Also adds the gradient to the moments, so it must be called once per
+  // This also adds the gradient to the moments, so it must be called once per
   // update.
   std::vector<Squares> PartialSquares(const UpdateInfo& update,
                                       const float* gradient,
@@ -106,7 +106,7 @@ class Lamb final : public LayerWiseOptimizer {
     return config_.always_adapt() || DecayOf(stretch) != 0;
   }
 
-  // The norm of the weights over that of the step.
+  // Returns the norm of the weights over that of the step.
   double Trust(const Squares& total) const {
     double weights = std::sqrt(total.weights);
     const double step = std::sqrt(total.step);
@@ -118,7 +118,7 @@ class Lamb final : public LayerWiseOptimizer {
   }
 
   const OptimizerConfig config_;
-  std::vector<float> rates_;   // For each stretch, in this update.
+  std::vector<float> rates_;   // The rate of each segment, in this update.
   std::vector<float> step_;    // [num_elements]: r of this update.
   std::vector<float> first_;   // [num_elements]
   std::vector<float> second_;  // [num_elements]

@@ -1,5 +1,5 @@
-// You, Gitman and Ginsburg, "Large batch training of convolutional networks",
-// arXiv 1708.03888, as implemented in MLPerf: the rate is inside the momentum,
+// Implements You, Gitman and Ginsburg, "Large batch training of convolutional
+// networks", arXiv 1708.03888, as in MLPerf: the rate is inside the momentum,
 // so the buffer contains the rates of earlier updates.
 #include <algorithm>
 #include <cmath>
@@ -109,7 +109,7 @@ class Lars final : public LayerWiseOptimizer {
   }
 
   const OptimizerConfig config_;
-  std::vector<float> rates_;   // For each stretch, in this update.
+  std::vector<float> rates_;   // The rate of each segment, in this update.
   std::vector<float> buffer_;  // [num_elements]
 };
 

@@ -1,4 +1,4 @@
-// The common part of rules with one learning rate for each tensor.
+// Implements the common part of rules with one learning rate for each tensor.
 #ifndef OPTIMIZERS_LAYER_WISE_H_
 #define OPTIMIZERS_LAYER_WISE_H_
 
@@ -32,8 +32,7 @@ class LayerWiseOptimizer : public Optimizer {
   const StretchTable stretches_;
 };
 
-// A factory for `Rule`, whose constructor takes (OptimizerConfig,
-// StretchTable).
+// Creates a `Rule`, whose constructor takes (OptimizerConfig, StretchTable).
 template <typename Rule>
 absl::StatusOr<std::unique_ptr<Optimizer>> NewLayerWise(
     const OptimizerOptions& options) {

@@ -1,5 +1,6 @@
-// The two moments of a gradient that "adam", "adamw" and "lamb" keep: Kingma
-// and Ba, "Adam: a method for stochastic optimization", ICLR 2015, algorithm 1.
+// Computes the two moments of a gradient that "adam", "adamw" and "lamb" keep:
+// Kingma and Ba, "Adam: a method for stochastic optimization", ICLR 2015,
+// algorithm 1.
 #ifndef OPTIMIZERS_MOMENTS_H_
 #define OPTIMIZERS_MOMENTS_H_
 

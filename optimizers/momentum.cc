@@ -1,7 +1,8 @@
-// Gradient descent with momentum: heavy ball (Polyak, USSR Comput. Math. Math.
-// Phys. 1964) and Nesterov's, in the form of Sutskever et al., ICML 2013, with
-// PyTorch's conventions: the learning rate stays outside the buffer, and the
-// buffer starts as the first gradient, which dampening does not shorten.
+// Implements gradient descent with momentum: heavy ball (Polyak, USSR Comput.
+// Math. Math. Phys. 1964) and Nesterov's, in the form of Sutskever et al., ICML
+// 2013, with PyTorch's conventions: the learning rate stays outside the buffer,
+// and the buffer starts as the first gradient, which dampening does not
+// shorten.
 #include "optimizers/element_loop.h"
 #include "optimizers/elements.h"
 #include "optimizers/optimizer.h"

@@ -1,7 +1,7 @@
-// Ginsburg et al., "Training deep networks with stochastic gradient normalized
-// by layerwise adaptive second moments", arXiv 1905.11286, with the details of
-// the authors' code: the second moment starts as the square of the first
-// non-zero gradient, without bias correction, and the learning rate stays
+// Implements Ginsburg et al., "Training deep networks with stochastic gradient
+// normalized by layerwise adaptive second moments", arXiv 1905.11286, with the
+// details of the authors' code: the second moment starts as the square of the
+// first non-zero gradient, without bias correction, and the learning rate stays
 // outside the first moment. Unlike in that code, epsilon stands outside the
 // root.
 #include <algorithm>
@@ -99,7 +99,7 @@ class Novograd final : public LayerWiseOptimizer {
         });
   }
 
-  // second_moment has one element for each stretch.
+  // second_moment has one element for each segment.
   std::vector<std::pair<absl::string_view, std::vector<float>*>> State()
       override {
     return {{"first_moment", &first_}, {"second_moment", &second_}};
@@ -107,9 +107,10 @@ class Novograd final : public LayerWiseOptimizer {
 
  private:
   const OptimizerConfig config_;
-  std::vector<float> inverse_lengths_;  // For each stretch, in this update.
-  std::vector<float> first_;            // [num_elements]
-  std::vector<float> second_;           // For each stretch.
+  // The rate of each segment, in this update.
+  std::vector<float> inverse_lengths_;
+  std::vector<float> first_;   // [num_elements]
+  std::vector<float> second_;  // The second moment of each segment.
 };
 
 constexpr OptimizerFactory kNewNovograd = NewLayerWise<Novograd>;

@@ -1,5 +1,5 @@
-// Update rules: how an averaged gradient changes weights. docs/optimizers.md
-// has the formula of each.
+// The interface of update rules, which change weights by an averaged gradient.
+// docs/optimizers.md has the formula of each.
 #ifndef OPTIMIZERS_OPTIMIZER_H_
 #define OPTIMIZERS_OPTIMIZER_H_
 
@@ -18,14 +18,14 @@
 
 namespace ps {
 
-// The part of one tensor that lies in a slice: elements [begin, end) of the
+// The segment of one tensor that lies in a slice: elements [begin, end) of the
 // slice.
 struct TensorStretch {
-  int tensor = 0;  // Its number in the model.
+  int tensor = 0;  // The tensor's number in the model.
   int64_t begin = 0;
   int64_t end = 0;
-  // False for tensors with one extent, such as biases and the scales of
-  // normalisations: layer-wise rules treat those apart.
+  // Whether layer-wise rules adapt its rate; false for tensors with one
+  // dimension, such as biases and the scales of normalisations.
   bool adapt = true;
   // The learning rate of the tensor, relative to UpdateInfo.learning_rate.
   double rate = 1;
@@ -35,21 +35,21 @@ struct TensorStretch {
 struct Squares {
   double weights = 0;
   double gradient = 0;
-  double step = 0;  // Step at learning rate 1; "lamb" only.
+  double step = 0;  // The step's sum at learning rate 1; "lamb" only.
 };
 
 // One update of a slice.
 struct UpdateInfo {
   double learning_rate = 0;
-  int64_t update = 0;  // From 0.
-  // Multiplies the gradient; less than 1 if clipping shortened it.
+  int64_t update = 0;  // The number of the update, from 0.
+  // The factor of the gradient; less than 1 if clipping shortened it.
   double gradient_scale = 1;
 };
 
 struct OptimizerOptions {
   OptimizerConfig config;  // Validated.
   int64_t num_elements = 0;
-  // The stretches of the slice, without gaps. Only layer-wise rules read them.
+  // The segments of the slice, without gaps. Only layer-wise rules read them.
   std::vector<TensorStretch> stretches;
 };
 
@@ -70,9 +70,9 @@ class Optimizer {
   virtual bool skips_zeros() const { return false; }
 
   // Changes `weights` [end - begin], elements [begin, end) of the slice, by
-  // `gradient` of the same shape: the mean over workers, or what their majority
-  // voted for. Layer-wise rules multiply the learning rate by that of each
-  // stretch; with other rules the caller does.
+  // `gradient` of the same shape: the mean over workers, or their majority
+  // vote. Layer-wise rules multiply the learning rate by that of each segment;
+  // with other rules the caller does.
   virtual void Step(const UpdateInfo& update, int64_t begin, int64_t end,
                     const float* gradient, float* weights) = 0;
 
@@ -83,30 +83,31 @@ class Optimizer {
                            absl::Span<const uint32_t> indices,
                            const float* gradient, float* weights) = 0;
 
-  // Layer-wise rules only: the squares of each stretch, computed from the
-  // slice's whole gradient (times gradient_scale) and weights. May prepare the
-  // step.
+  // Returns the squares of each segment, for layer-wise rules only, computed
+  // from the slice's whole gradient (times gradient_scale) and weights. May
+  // prepare the step.
   virtual std::vector<Squares> PartialSquares(const UpdateInfo& /*update*/,
                                               const float* /*gradient*/,
                                               const float* /*weights*/) {
     return {};
   }
 
-  // Layer-wise rules only: totals[i] are the squares of the whole tensor of
-  // stretch i. Called after PartialSquares of the same update.
+  // Takes the totals, for layer-wise rules only: totals[i] are the squares of
+  // the whole tensor of segment i. Called after PartialSquares of the same
+  // update.
   virtual void SetTotals(const UpdateInfo& /*update*/,
                          absl::Span<const Squares> /*totals*/) {}
 
-  // This update of one element, for rules that treat each by itself; nullopt
-  // for layer-wise rules.
+  // Returns the rule for one element of this update, for rules that treat each
+  // separately; nullopt for layer-wise rules.
   virtual std::optional<ElementRule> RuleOf(
       const UpdateInfo& /*update*/) const {
     return std::nullopt;
   }
 
-  // State arrays by name, for checkpoints. Each has as many elements as the
-  // slice, or one for each stretch. The pointers are valid as long as the
-  // optimizer; writing to the arrays restores the state.
+  // Returns the state arrays by name, for checkpoints. Each has as many
+  // elements as the slice, or one for each segment. The pointers are valid as
+  // long as the optimizer; writing to the arrays restores the state.
   virtual std::vector<std::pair<absl::string_view, std::vector<float>*>>
   State() = 0;
 };
@@ -114,10 +115,10 @@ class Optimizer {
 using OptimizerFactory =
     absl::StatusOr<std::unique_ptr<Optimizer>> (*)(const OptimizerOptions&);
 
-// Every rule that is linked in.
+// Returns the registry of all rules that are linked in.
 Registry<OptimizerFactory>& OptimizerRegistry();
 
-// Makes the rule that config.name() names. Errors: kInvalidArgument.
+// Creates the rule that config.name() names. Errors: kInvalidArgument.
 absl::StatusOr<std::unique_ptr<Optimizer>> NewOptimizer(
     const OptimizerOptions& options);
 
@@ -125,7 +126,7 @@ absl::StatusOr<std::unique_ptr<Optimizer>> NewOptimizer(
 // layer-wise rules and clip_norm do. False for an unknown name.
 bool NeedsNorms(const OptimizerConfig& config);
 
-// `meaning` says in one line what it is, for lists.
+// Registers a rule; `meaning` describes it in one line, for lists.
 #define REGISTER_OPTIMIZER(name, meaning, factory)      \
   static const bool ps_optimizer_registered_##factory = \
       ::ps::OptimizerRegistry().Register(name, meaning, factory)

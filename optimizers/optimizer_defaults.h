@@ -1,5 +1,5 @@
-// The values of OptimizerConfig's fields whose defaults depend on the rule. All
-// code reads these fields through these functions.
+// Returns the values of OptimizerConfig's fields whose defaults depend on the
+// rule. All code reads these fields through these functions.
 #ifndef OPTIMIZERS_OPTIMIZER_DEFAULTS_H_
 #define OPTIMIZERS_OPTIMIZER_DEFAULTS_H_
 

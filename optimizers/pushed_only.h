@@ -1,4 +1,4 @@
-// Whether updates leave elements that no worker sent unchanged.
+// Tells whether updates leave elements that no worker sent unchanged.
 #ifndef OPTIMIZERS_PUSHED_ONLY_H_
 #define OPTIMIZERS_PUSHED_ONLY_H_
 

@@ -1,4 +1,4 @@
-// Plain gradient descent.
+// Implements plain gradient descent.
 #include "optimizers/element_loop.h"
 #include "optimizers/elements.h"
 #include "optimizers/optimizer.h"

@@ -1,4 +1,4 @@
-// The positions of the stretches of tensors in a slice, for layer-wise rules.
+// Locates the segments of tensors in a slice, for layer-wise rules.
 #ifndef OPTIMIZERS_STRETCH_TABLE_H_
 #define OPTIMIZERS_STRETCH_TABLE_H_
 
@@ -13,8 +13,8 @@ namespace ps {
 
 class StretchTable {
  public:
-  // Errors: kInvalidArgument if the stretches do not cover num_elements
-  // elements.
+  // Creates the table. Errors: kInvalidArgument if the segments do not cover
+  // num_elements elements.
   static absl::StatusOr<StretchTable> Create(const OptimizerOptions& options);
 
   int64_t size() const { return static_cast<int64_t>(adapt_.size()); }
@@ -22,13 +22,13 @@ class StretchTable {
   bool adapt(int64_t stretch) const { return adapt_[stretch]; }
   double rate(int64_t stretch) const { return rates_[stretch]; }
 
-  // Elements [begin(s), end(s)) of the slice are those of stretch s.
+  // Elements [begin(s), end(s)) of the slice are those of segment s.
   int64_t begin(int64_t stretch) const {
     return stretch == 0 ? 0 : ends_[stretch - 1];
   }
   int64_t end(int64_t stretch) const { return ends_[stretch]; }
 
-  // Calls visit(stretch, part_begin, part_end) for each stretch's part of
+  // Calls visit(stretch, part_begin, part_end) for each segment's part of
   // elements [begin, end) of the slice, in order.
   template <typename Visit>
   void ForParts(int64_t begin, int64_t end, Visit visit) const {

@@ -5,11 +5,11 @@
 namespace ps {
 namespace {
 
-// Elements per partial sum. Partial sums keep the rounding error small for
-// large n.
+// The number of elements per partial sum. Partial sums keep the rounding error
+// small for large n.
 constexpr int64_t kChunk = 4096;
-// Independent sums for vector instructions: the compiler may not reorder
-// additions by itself.
+// The number of independent sums for vector instructions: the compiler may not
+// reorder additions by itself.
 constexpr int kLanes = 16;
 
 double ChunkSum(const float* x, int64_t n, float scale) {

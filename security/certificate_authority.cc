@@ -48,7 +48,8 @@ absl::Status Internal(const char* what) {
   return absl::InternalError(absl::StrCat("OpenSSL cannot ", what, ": ", text));
 }
 
-// A text that is not PEM leaves errors behind, which belong to nobody.
+// Parses PEM. A text that is not PEM leaves errors in OpenSSL's queue, which
+// must be cleared.
 template <typename Object>
 absl::StatusOr<Object> Parsed(Object object, const char* what) {
   ERR_clear_error();
@@ -60,7 +61,7 @@ Buffer Reader(const std::string& text) {
   return Buffer(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
 }
 
-// Nobody is asked for a passphrase.
+// Returns an error instead of asking for a passphrase.
 int NoPassphrase(char*, int, int, void*) { return -1; }
 
 absl::StatusOr<Key> ReadKey(const std::string& text) {
@@ -106,12 +107,12 @@ absl::StatusOr<Key> NewKey() {
 
 struct Request {
   std::string common_name;
-  // Names of extensions, as in x509v3_config(5), and their values.
+  // The types of extensions, as in x509v3_config(5), and their values.
   std::vector<std::pair<int, std::string>> extensions;
   Validity validity;
 };
 
-// issuer: null if the certificate is its own.
+// Signs a certificate. issuer: null if the certificate is its own.
 absl::StatusOr<Certificate> Sign(const Request& request, EVP_PKEY* key,
                                  X509* issuer, EVP_PKEY* issuer_key) {
   Certificate certificate(X509_new());
@@ -196,7 +197,7 @@ absl::Status CheckSigned(X509* certificate, X509* authority) {
           1) {
     return Internal("prepare a verification");
   }
-  // Times are checked apart.
+  // Times are checked separately.
   X509_VERIFY_PARAM_set_flags(X509_STORE_CTX_get0_param(context.get()),
                               X509_V_FLAG_NO_CHECK_TIME);
   if (X509_verify_cert(context.get()) == 1) return absl::OkStatus();

@@ -24,7 +24,7 @@ namespace {
 using ::grpc::experimental::ExternalCertificateVerifier;
 using ::grpc::experimental::TlsCustomVerificationCheckRequest;
 
-// Looks at the peer's certificate after gRPC has verified its chain and time.
+// Checks the peer's certificate after gRPC has verified its chain and time.
 class PeerVerifier final : public ExternalCertificateVerifier {
  public:
   using Accepts = std::function<bool(const Identity&)>;
@@ -46,7 +46,7 @@ class PeerVerifier final : public ExternalCertificateVerifier {
     *result =
         grpc::Status(grpc::StatusCode::UNAUTHENTICATED,
                      absl::StrCat("expected ", expected_, ", found ", found));
-    // It is decided now.
+    // true says that the decision is made now.
     return true;
   }
 
@@ -69,7 +69,7 @@ Options OptionsWith(
   options.set_certificate_verifier(
       ExternalCertificateVerifier::Create<PeerVerifier>(expected,
                                                         std::move(accepts)));
-  // Names of hosts say nothing about a job.
+  // The identities of a job do not name hosts.
   options.set_check_call_host(false);
   return options;
 }

@@ -1,4 +1,4 @@
-// What a process needs to talk to the others of its job.
+// Creates the credentials of a process for connections within its job.
 #ifndef SECURITY_CREDENTIALS_H_
 #define SECURITY_CREDENTIALS_H_
 
@@ -20,40 +20,41 @@ namespace ps {
 struct CredentialsOptions {
   const JobConfig* config = nullptr;  // Validated; not owned.
   Identity self;
-  // Where the process listens, if it does.
+  // The address where the process listens, if it does.
   std::string listen;
-  // How often certificates are read again. Whole seconds.
+  // The interval at which certificates are read again. Whole seconds.
   absl::Duration refresh = absl::Seconds(10);
 };
 
-// Who makes a call, as far as its connection tells.
+// The identity of a caller, as far as its connection tells.
 struct Caller {
-  std::string peer;               // As gRPC names it: "ipv4:10.0.0.7:4711".
-  std::vector<std::string> uris;  // SPIFFE IDs of its certificate.
+  // The peer's name in gRPC: "ipv4:10.0.0.7:4711".
+  std::string peer;
+  std::vector<std::string> uris;  // The SPIFFE IDs of its certificate.
 };
 
 Caller CallerOf(const grpc::CallbackServerContext& context);
 
-// By the kind of an address and security.mode: the files' owner for Unix-domain
-// sockets, mutual TLS or nothing for TCP. Immutable.
+// Credentials by the kind of an address and security.mode: the files' owner for
+// Unix-domain sockets, mutual TLS or nothing for TCP. Immutable.
 class Credentials {
  public:
-  // Logs a warning for plaintext. Errors: kInvalidArgument for a mode INSECURE
-  // with an address that other machines reach, unless the config allows that,
-  // and for MUTUAL_TLS without security.directory; those of CheckPrivateFolder
-  // and CheckCertificateFiles.
+  // Creates credentials. Logs a warning for plaintext. Errors: kInvalidArgument
+  // for a mode INSECURE with an address that other machines reach, unless the
+  // config allows that, and for MUTUAL_TLS without security.directory; those of
+  // CheckPrivateFolder and CheckCertificateFiles.
   static absl::StatusOr<std::shared_ptr<const Credentials>> Create(
       const CredentialsOptions& options);
 
-  // For the address where the process listens.
+  // Returns the credentials for the address where the process listens.
   std::shared_ptr<grpc::ServerCredentials> ForListening() const;
-  // For cluster.servers[index]. With TLS, the connection breaks off unless the
-  // peer is server `index` of this job.
+  // Returns the credentials for cluster.servers[index]. With TLS, the handshake
+  // fails unless the peer is server `index` of this job.
   std::shared_ptr<grpc::ChannelCredentials> ForServer(int index) const;
 
-  // Whether the caller is this process of the job. Only TLS knows its callers,
-  // so that the result is OK without it. Errors: kPermissionDenied, which names
-  // both.
+  // Checks that the caller is this process of the job. Only TLS identifies
+  // callers, so the result is OK without it. Errors: kPermissionDenied, which
+  // names both.
   absl::Status CheckCaller(const Caller& caller, Role role, int number) const;
 
  private:

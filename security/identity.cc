@@ -41,7 +41,7 @@ absl::StatusOr<Identity> ParseIdentityUri(absl::string_view uri) {
     if (parts.size() == 3 && absl::SimpleAtoi(parts[2], &identity.number)) {
       identity.job = std::string(parts[0]);
       identity.role = parts[1] == "server" ? Role::kServer : Role::kWorker;
-      // A number has one spelling, and a role one of two.
+      // Each identity has one spelling.
       if (!identity.job.empty() && UriOf(identity) == uri) return identity;
     }
   }

@@ -1,4 +1,4 @@
-// Names of processes, as certificates carry them.
+// Converts the identities of processes to and from their form in certificates.
 #ifndef SECURITY_IDENTITY_H_
 #define SECURITY_IDENTITY_H_
 
@@ -11,7 +11,7 @@ namespace ps {
 
 enum class Role { kServer, kWorker };
 
-// One process of a job.
+// The identity of one process of a job.
 struct Identity {
   std::string job;  // JobConfig.name
   Role role = Role::kWorker;
@@ -20,15 +20,15 @@ struct Identity {
 
 bool operator==(const Identity& a, const Identity& b);
 
-// "worker-3", which also names the process's certificate and key.
+// Returns "worker-3", which also names the process's certificate and key.
 std::string ProcessNameOf(const Identity& identity);
 
-// "spiffe://gradsieve/JOB/worker/3": the one URI among the subject alternative
-// names of the process's certificate. An SPIFFE ID, of the trust domain
-// "gradsieve" (github.com/spiffe/spiffe, SPIFFE-ID.md).
+// Returns "spiffe://gradsieve/JOB/worker/3", the only URI among the subject
+// alternative names of the process's certificate. It is a SPIFFE ID, of the
+// trust domain "gradsieve" (github.com/spiffe/spiffe, SPIFFE-ID.md).
 std::string UriOf(const Identity& identity);
 
-// Errors: kInvalidArgument for everything that UriOf does not return.
+// Parses a URI. Errors: kInvalidArgument for all that UriOf does not return.
 absl::StatusOr<Identity> ParseIdentityUri(absl::string_view uri);
 
 }  // namespace ps

@@ -19,7 +19,7 @@ namespace {
 constexpr char kAuthority[] = "ca";
 // The authority outlives the certificates that it will sign.
 constexpr absl::Duration kAuthorityLasts = absl::Hours(24 * 365 * 10);
-// Clocks may be set while processes run.
+// This allows for clocks that are set while processes run.
 constexpr absl::Duration kSkew = absl::Hours(24);
 constexpr absl::Duration kOwnLast = absl::Hours(24 * 365);
 
@@ -47,7 +47,7 @@ absl::Status WriteBoth(const std::string& directory, const std::string& name,
                              both.certificate);
 }
 
-// Empty if there is none.
+// Returns the key; empty if there is none.
 absl::StatusOr<std::string> ReadKeyIfThere(const std::string& path) {
   const absl::Status is_private = CheckPrivateKeyFile(path);
   if (absl::IsNotFound(is_private)) return "";

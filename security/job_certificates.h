@@ -1,4 +1,4 @@
-// The folder with a job's certificates (security.directory).
+// Writes and checks the folder with a job's certificates (security.directory).
 #ifndef SECURITY_JOB_CERTIFICATES_H_
 #define SECURITY_JOB_CERTIFICATES_H_
 
@@ -13,7 +13,7 @@
 
 namespace ps {
 
-// Where one process finds what it needs.
+// The files of one process.
 struct CertificatePaths {
   std::string authority;    // ca.pem
   std::string certificate;  // worker-3.pem
@@ -24,14 +24,15 @@ CertificatePaths CertificatePathsOf(const std::string& directory,
                                     const Identity& identity);
 
 // Reads the three files and checks them (CheckPrivateKeyFile,
-// CheckCertificate). Errors, which name the file: theirs and ReadFile's.
+// CheckCertificate). Errors name the file: those of these functions and of
+// ReadFile.
 absl::Status CheckCertificateFiles(const CertificatePaths& paths,
                                    const Identity& identity, absl::Time now);
 
-// Makes the folder, which only this user can read, with an authority (ca.pem,
-// ca.key) and the certificates and keys of all servers and workers. An
-// authority or a key that is there is kept, so that processes which run take up
-// a renewed certificate at once. Returns whether a new authority was made.
+// Creates the folder, which only this user can read, with an authority (ca.pem,
+// ca.key) and the certificates and keys of all servers and workers. Keeps an
+// existing authority and existing keys, so that running processes accept a
+// renewed certificate at once. Returns whether a new authority was created.
 // Errors: those of the file system, with the path; those of
 // CertificateAuthority.
 absl::StatusOr<bool> WriteJobCertificates(const JobConfig& config,
@@ -46,9 +47,9 @@ absl::StatusOr<bool> WriteJobCertificates(const JobConfig& config,
 absl::Status WriteKubernetesSecrets(const JobConfig& config,
                                     const std::string& directory);
 
-// For processes that one program starts on this machine for a while: with mode
-// MUTUAL_TLS and no security.directory, makes certificates in `directory` and
-// sets it.
+// Creates certificates in `directory` for processes that one program starts on
+// this machine for a while, with mode MUTUAL_TLS and no security.directory,
+// which it sets.
 absl::Status MakeOwnCertificates(const std::string& directory,
                                  JobConfig* config);
 

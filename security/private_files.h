@@ -1,4 +1,4 @@
-// Files and folders that only their owner may use.
+// Checks that only their owner may use files and folders.
 #ifndef SECURITY_PRIVATE_FILES_H_
 #define SECURITY_PRIVATE_FILES_H_
 
@@ -8,17 +8,18 @@
 
 namespace ps {
 
-// Both follow symbolic links. Errors: kNotFound if it does not exist;
-// kFailedPrecondition, with the command that mends it, if another user may use
+// Both functions follow symbolic links. Errors: kNotFound if it does not exist;
+// kFailedPrecondition, with the command that fixes it, if another user may use
 // it.
 
-// Whoever can reach a Unix-domain socket must be able to search its folder:
-// this one must belong to the user of this process and be closed to all others.
+// Checks a folder of Unix-domain sockets. Only users who may search the folder
+// can connect, so it must belong to the user of this process and be closed to
+// all others.
 absl::Status CheckPrivateFolder(const std::string& path);
 
-// A key must be a regular file that belongs to the user of this process and is
-// closed to all others; or to root, whose group may read it, which is how
-// Kubernetes mounts a Secret with an fsGroup.
+// Checks a key, which must be a regular file that belongs to the user of this
+// process and is closed to all others; or to root, whose group may read it,
+// which is how Kubernetes mounts a Secret with an fsGroup.
 absl::Status CheckPrivateKeyFile(const std::string& path);
 
 }  // namespace ps

@@ -29,7 +29,7 @@ absl::Status Barrier::Arrive(int rank, int64_t number,
     if (!failure_.ok()) {
       answer = failure_;
     } else if (last_.has_value() && number <= *last_) {
-      // A repeat, or a worker that goes through earlier ones once more.
+      // The call is a repeat, or the worker replays earlier generations.
       answer = answer_;
     } else {
       if (!waiting_.empty() && number != next_) {
@@ -39,7 +39,7 @@ absl::Status Barrier::Arrive(int rank, int64_t number,
       } else {
         next_ = number;
       }
-      // An earlier call of this worker comes out.
+      // The repeat replaces an earlier call of this worker.
       std::swap(waiting_[rank], call);
     }
   }

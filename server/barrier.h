@@ -19,11 +19,11 @@
 
 namespace ps {
 
-// Its generations are numbered, and workers arrive at one after the other.
+// The barrier. Its generations are numbered, and workers pass them in order.
 // Thread-safe.
 class Barrier {
  public:
-  // Called with the number of a generation when all workers that are left have
+  // Called with the number of a generation when all remaining workers have
   // arrived. The result is the answer to all of them.
   using Release = std::function<absl::StatusOr<grpc::ByteBuffer>(int64_t)>;
   Barrier(int num_workers, Release release);
@@ -34,17 +34,17 @@ class Barrier {
   // arrived at another generation; all calls then wait for Fail.
   absl::Status Arrive(int rank, int64_t number, std::shared_ptr<HeldCall> call);
 
-  // The last generation was this one, with this answer.
+  // Sets the last completed generation, and its answer.
   void Remember(int64_t number, const grpc::ByteBuffer& answer);
 
-  // Nobody waits for this worker any more. May run `release`.
+  // Stops waiting for this worker. May run `release`.
   void WorkerGone(int rank);
 
-  // This worker arrives at generations after `number`.
+  // Expects this worker at generations after `number`.
   void WorkerJoins(int rank, int64_t number);
-  // The same for a worker that joined an earlier process of this server; its
-  // own call waits on. Returns false, and does nothing, if this process knows
-  // it.
+  // Like WorkerJoins, for one that joined an earlier process of this server;
+  // its own call keeps waiting. Returns false, and does nothing, if it is
+  // known.
   bool WorkerHasJoined(int rank, int64_t number);
 
   // Answers all calls with `failure`.
@@ -54,7 +54,7 @@ class Barrier {
   // Releases all workers if they have arrived.
   void Advance();
   bool AllArrived() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Ends the generation under way, or one that cannot be completed.
+  // Answers the current generation, or one that cannot be completed.
   void Answer(const absl::StatusOr<grpc::ByteBuffer>& answer);
 
   const int num_workers_;
@@ -63,8 +63,9 @@ class Barrier {
   Mutex mu_;
   absl::Status failure_ ABSL_GUARDED_BY(mu_);
   std::set<int> gone_ ABSL_GUARDED_BY(mu_);
-  std::map<int, int64_t> joined_ ABSL_GUARDED_BY(mu_);  // By rank.
-  // Calls of generation next_, by rank.
+  // The generation after which each worker joined, by rank.
+  std::map<int, int64_t> joined_ ABSL_GUARDED_BY(mu_);
+  // The calls of generation next_, by rank.
   std::map<int, std::shared_ptr<HeldCall>> waiting_ ABSL_GUARDED_BY(mu_);
   int64_t next_ ABSL_GUARDED_BY(mu_) = 0;
   bool under_way_ ABSL_GUARDED_BY(mu_) = false;

@@ -1,4 +1,4 @@
-// Who calls a server, and whether they may.
+// Authenticates and authorises the callers of a server.
 #ifndef SERVER_CALLERS_H_
 #define SERVER_CALLERS_H_
 
@@ -12,27 +12,27 @@
 
 namespace ps {
 
-// None of the plain pointers is owned; all outlive the callers.
+// The options. None of the plain pointers is owned; all outlive the callers.
 struct CallersOptions {
   const Credentials* credentials = nullptr;
   const Membership* membership = nullptr;
-  // Called with the peer of each call of a process of the job: its connection
-  // is not a stranger's. May be null.
+  // Called with the peer of each call of a process of the job, whose connection
+  // is then authenticated. May be null.
   std::function<void(const std::string& peer)> known;
 };
 
-// What all calls of a server begin with. Thread-safe.
+// The checks with which all calls of a server begin. Thread-safe.
 class Callers {
  public:
   explicit Callers(CallersOptions options);
 
-  // Whether the caller is this process of the job. Errors: those of
+  // Checks that the caller is this process of the job. Errors: those of
   // Credentials::CheckCaller.
   absl::Status CheckCaller(const Caller& caller, Role role, int index) const;
-  // Whether the caller is this worker, and the worker is registered. Errors:
-  // also those of Membership::Check.
+  // Checks that the caller is this worker, and that the worker is registered.
+  // Errors: also those of Membership::Check.
   absl::Status CheckWorker(const Caller& caller, const WorkerId& worker) const;
-  // The caller belongs to the job, whoever it is.
+  // Records that the caller belongs to the job, whichever process it is.
   void Know(const Caller& caller) const;
 
  private:

@@ -13,7 +13,7 @@ namespace ps {
 // tests/tsan_suppressions.txt refers to them. gRPC calls OnDone only after
 // Finish and after the handler has returned, and then nothing else.
 
-// Deletes itself when gRPC is done with it.
+// A unary call. It deletes itself when gRPC is done with it.
 class UnaryReactor final : public grpc::ServerUnaryReactor {
  public:
   explicit UnaryReactor(grpc::ByteBuffer* response) : response_(response) {}
@@ -26,7 +26,7 @@ class UnaryReactor final : public grpc::ServerUnaryReactor {
     };
   }
 
-  // To be called before the handler returns.
+  // Sets the call; must be called before the handler returns.
   void Carry(std::shared_ptr<HeldCall> call) {
     MutexLock lock(&mu_);
     call_ = std::move(call);
@@ -46,12 +46,12 @@ class UnaryReactor final : public grpc::ServerUnaryReactor {
   }
 
   grpc::ByteBuffer* const response_;
-  // For ThreadSanitizer, which does not see gRPC's own locks.
+  // The lock is for ThreadSanitizer, which does not see gRPC's own locks.
   Mutex mu_;
   std::shared_ptr<HeldCall> call_ ABSL_GUARDED_BY(mu_);
 };
 
-// Carries a worker's standing call; deletes itself when gRPC is done with it.
+// A worker's standing call; it deletes itself when gRPC is done with it.
 class AttendReply final : public grpc::ServerWriteReactor<AttendEvent> {
  public:
   AttendAnswer Answer() {
@@ -93,7 +93,7 @@ class AttendReply final : public grpc::ServerWriteReactor<AttendEvent> {
 
  private:
   AttendEvent event_;
-  // For ThreadSanitizer, as above.
+  // The lock is for ThreadSanitizer, as above.
   Mutex mu_;
   std::shared_ptr<AttendCall> call_ ABSL_GUARDED_BY(mu_);
 };

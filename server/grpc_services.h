@@ -16,7 +16,7 @@
 
 namespace ps {
 
-// Unary calls are raw: bytes in, bytes out.
+// The services handle unary calls as raw bytes.
 using PsServiceWithSlices = ParameterServer::WithRawCallbackMethod_Push<
     ParameterServer::WithRawCallbackMethod_Pull<
         ParameterServer::WithRawCallbackMethod_GetPositions<
@@ -37,8 +37,8 @@ using PsServiceBase = ParameterServer::WithRawCallbackMethod_Register<
 using AuxServiceBase = Aux::WithRawCallbackMethod_Put<
     Aux::WithRawCallbackMethod_Get<Aux::Service>>;
 
-// Thread-safe, as the next class. What is passed to them must outlive the gRPC
-// server.
+// The gRPC service of workers. This class and the next are thread-safe. Their
+// arguments must outlive the gRPC server.
 class PsService final : public PsServiceBase {
  public:
   explicit PsService(ServerCalls* calls) : calls_(calls) {}
@@ -106,7 +106,7 @@ class PsService final : public PsServiceBase {
 
 class AuxService final : public AuxServiceBase {
  public:
-  // As ServerCalls::Call.
+  // The type of ServerCalls::Call.
   using Call = std::function<std::shared_ptr<HeldCall>(
       Rpc rpc, const Caller& caller, const grpc::ByteBuffer& request,
       HeldCall::Answer answer)>;

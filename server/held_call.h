@@ -1,4 +1,4 @@
-// A call that is answered later, by any thread, exactly once.
+// A deferred call, which any thread answers later, exactly once.
 #ifndef SERVER_HELD_CALL_H_
 #define SERVER_HELD_CALL_H_
 
@@ -15,26 +15,26 @@
 
 namespace ps {
 
-// Shared by those who may answer and by whoever carries the call. Thread-safe.
+// The call, shared by the transport and threads that may answer. Thread-safe.
 class HeldCall {
  public:
-  // Called once.
+  // The transport's answer function, called once.
   using Answer = std::function<void(absl::StatusOr<grpc::ByteBuffer> answer)>;
 
   explicit HeldCall(Answer answer) : answer_(std::move(answer)) {
-    // Whoever answers finds this and so sees the rest, for ThreadSanitizer,
-    // too, which does not see gRPC's own locks.
+    // This publishes the object to the thread that answers, also for
+    // ThreadSanitizer, which does not see gRPC's own locks.
     answered_.store(false);
   }
 
-  // Keeps `claim` until the call is Done. For the handler only.
+  // Keeps `claim` until the call is Done. Only the handler may call it.
   void Keep(std::shared_ptr<const void> claim) {
     MutexLock lock(&mu_);
     claim_ = std::move(claim);
   }
 
-  // A success without a message is an empty one. All answers after the first do
-  // nothing.
+  // Answers the call. A success without a message is an empty one. All answers
+  // after the first do nothing.
   void Respond(const absl::Status& status) {
     if (answered_.exchange(true)) return;
     if (!status.ok()) {
@@ -49,16 +49,16 @@ class HeldCall {
     if (!answered_.exchange(true)) answer_(std::move(message));
   }
 
-  // For whoever carries the call: its client has left.
+  // Called by the transport when the client has left.
   void Cancel() { Respond(absl::CancelledError("client left")); }
-  // Likewise: the answer is on its way, or its client gone.
+  // Called by the transport when the answer is sent, or the client gone.
   void Done() { Keep(nullptr); }
 
  private:
   std::atomic<bool> answered_{false};
   const Answer answer_;
-  // gRPC calls from one thread at a time, but ThreadSanitizer does not see
-  // gRPC's own locks.
+  // The lock is for ThreadSanitizer: gRPC calls from one thread at a time, but
+  // ThreadSanitizer does not see gRPC's own locks.
   Mutex mu_;
   std::shared_ptr<const void> claim_ ABSL_GUARDED_BY(mu_);
 };

@@ -1,4 +1,4 @@
-// The pushes that wait for their update, and the calls that get the answers.
+// Keeps the calls of pushes that wait for their update.
 #ifndef SERVER_HELD_PUSHES_H_
 #define SERVER_HELD_PUSHES_H_
 
@@ -13,13 +13,13 @@
 
 namespace ps {
 
-// A worker repeats a push whose call broke or met its deadline, while the slice
-// still keeps the first one's payload. The repeat must not need credit for a
-// second payload: it only takes over the answer. The push of another process of
-// the worker is no repeat. Thread-safe.
+// The deferred pushes. A worker repeats a push whose call broke or met its
+// deadline, while the slice still keeps the first one's payload. The repeat
+// must not need credit for a second payload: it only receives the answer. The
+// push of another process of the worker is no repeat. Thread-safe.
 class HeldPushes {
  public:
-  // Rank, incarnation, iteration, bucket and slice.
+  // The rank, incarnation, iteration, bucket and slice of a push.
   using Id = std::tuple<int, uint64_t, int64_t, int, int>;
 
   // Keeps `call` for the push's answer. Returns false if the push is held

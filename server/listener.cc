@@ -23,7 +23,7 @@
 namespace ps {
 namespace {
 
-// The time that the last answers may take to reach the workers.
+// The time limit for the last answers to reach the workers.
 constexpr absl::Duration kFarewell = absl::Seconds(5);
 
 absl::StatusOr<std::unique_ptr<Acceptor>> ListenFor(
@@ -67,7 +67,7 @@ class GrpcListener final : public Listener {
     grpc::ServerBuilder builder;
     Acceptor::Take take =
         TakeSockets(options_.credentials->ForListening(), &builder);
-    // Whoever does not finish the handshake holds a connection only so long.
+    // This times out incomplete handshakes.
     builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 10000);
     // Workers send pings every 10 s, even between calls.
     builder.AddChannelArgument(

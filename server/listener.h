@@ -1,4 +1,4 @@
-// What carries the calls of other processes to a server.
+// The interface of a server's transport.
 #ifndef SERVER_LISTENER_H_
 #define SERVER_LISTENER_H_
 
@@ -16,11 +16,11 @@ namespace ps {
 struct ListenerOptions {
   const JobConfig* config = nullptr;  // Not owned; outlives the listener.
   int server_index = 0;
-  std::string address;  // As in ServerOptions.
+  std::string address;  // The address, as in ServerOptions.
   std::shared_ptr<const Credentials> credentials;
 };
 
-// gRPC; a simulation is linked in its place (tests/simulation). Thread-safe.
+// gRPC, or a simulation that is linked in its place. Thread-safe.
 class Listener {
  public:
   static std::unique_ptr<Listener> New(const ListenerOptions& options);
@@ -29,20 +29,20 @@ class Listener {
   virtual ~Listener() = default;
 
   // Listens, and lets `calls`, which is not owned, answer from now on; null:
-  // only tries to listen. To be called once. Errors: kUnavailable, naming the
+  // only tries to listen. Call it once. Errors: kUnavailable, naming the
   // address; those of ConnectionLimitsFor.
   virtual absl::Status Listen(ServerCalls* calls) = 0;
 
-  // Where it listens, with the port that was selected.
+  // Returns where it listens, with the port that was selected.
   virtual std::string address() const = 0;
 
-  // The connection from this peer (Caller::peer) is not a stranger's.
+  // Marks the connection from this peer (Caller::peer) as authenticated.
   virtual void Know(const std::string& peer) = 0;
 
   // Sets the bytes that messages may take.
   virtual void SetQuota(int64_t bytes) = 0;
 
-  // Listens no longer. Waits until all calls have been answered, but not for
+  // Stops listening. Waits until all calls have been answered, but not for
   // ever; `calls` is not used afterwards.
   virtual void Shutdown() = 0;
 };

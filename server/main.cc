@@ -1,4 +1,4 @@
-// The `server` program: one parameter server of a job.
+// The program `server`: one parameter server of a job.
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -87,7 +87,7 @@ absl::Status Run(const Flags& flags) {
   }
   if (StopsTogether(options.config)) {
     options.asked_to_stop = AskedToEnd();
-    // Before, there is nothing to save, and the process ends at once.
+    // Without weights, there is nothing to save, and the process ends at once.
     options.has_weights = [grace =
                                options.config.checkpoint().grace_seconds()] {
       EndWhenAsked(grace);

@@ -75,10 +75,10 @@ absl::StatusOr<bool> Membership::Register(int rank, uint64_t incarnation,
     worker.lost_since = clock_->Now();
   }
   if (other) {
-    // Before the job has begun, it begins with the others.
+    // A worker that comes before the job has begun begins with the others.
     worker.joined =
         worker.given_up || (comes_back && options_.workers_join && began);
-    // Another process has nothing to add to one that has finished.
+    // Another process adds nothing after one has finished.
     worker.finished = worker.finished && !worker.given_up;
     worker.announced = worker.announced && worker.finished;
     worker.given_up = false;
@@ -169,7 +169,7 @@ bool Membership::IsGone(int rank) const {
 
 bool Membership::HasFinished(int rank) const {
   MutexLock lock(&mu_);
-  // One that gave up may be started again.
+  // A worker that gave up may be restarted.
   return workers_[rank].finished && !workers_[rank].given_up;
 }
 

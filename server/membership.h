@@ -1,4 +1,4 @@
-// The state of the job's workers: registered, attending, lost or finished.
+// Tracks the job's workers: registered, attending, lost or finished.
 #ifndef SERVER_MEMBERSHIP_H_
 #define SERVER_MEMBERSHIP_H_
 
@@ -17,22 +17,22 @@ namespace ps {
 
 struct MembershipOptions {
   int num_workers = 0;
-  // The job goes on after a loss as long as this many workers are left, worker
-  // 0 among them. 0: no worker may be lost.
+  // The job continues after a loss as long as this many workers are left,
+  // worker 0 among them. 0 means that no worker may be lost.
   int min_workers = 0;
   absl::Duration startup_timeout;
   absl::Duration lost_worker_timeout;
-  // The job goes on when all its processes are started again.
+  // Whether the job continues when all its processes are restarted.
   bool keeps_snapshots = false;
-  // A worker that was lost may be started again alone.
+  // Whether a lost worker may be restarted alone.
   bool workers_come_back = false;
-  // Workers may join a job that is under way (WorkersDrift): in place of one
-  // that was lost or given up, or after others began without them.
+  // Whether workers may join a running job (WorkersDrift): in place of one that
+  // was lost or evicted, or after others began without them.
   bool workers_join = false;
 };
 
-// Decides when the job is over: every worker that is left has finished, a
-// worker gave up, too many workers were lost for too long, or a worker never
+// Decides when the job is over: every remaining worker has finished, a worker
+// gave up, too many workers were lost for too long, or a worker never
 // registered. Thread-safe.
 class Membership {
  public:
@@ -40,72 +40,73 @@ class Membership {
   explicit Membership(const MembershipOptions& options,
                       const Clock* clock = SteadyClock());
 
-  // The same worker (rank and incarnation) may register again. Until it
-  // attends, it counts as lost. Another process of a worker that has finished
-  // (HasFinished) has finished, too. Errors: kInvalidArgument for a rank
-  // outside the job; kAlreadyExists if another incarnation has the rank and is
-  // not lost or cannot be replaced; with keeps_snapshots it is kUnavailable,
-  // and also ends this job if that one is lost, so that this process is started
-  // again, too; kFailedPrecondition if the worker has been given up for lost,
-  // unless workers may join. Returns whether this one joins, which it can once
-  // the job has begun: one that was given up before gets kUnavailable until
-  // then.
+  // Registers a worker; the same one (rank and incarnation) may register again.
+  // Until it attends, it counts as lost. Another process of a worker that has
+  // finished (HasFinished) has finished, too. Errors: kInvalidArgument for a
+  // rank outside the job; kAlreadyExists if another incarnation has the rank
+  // and is not lost or cannot be replaced; with keeps_snapshots it is
+  // kUnavailable, and also ends this job if that one is lost, so that this
+  // process is restarted, too; kFailedPrecondition if the worker has been
+  // evicted, unless workers may join. Returns whether this one joins, which it
+  // can once the job has begun: one that was evicted before gets kUnavailable
+  // until then.
   absl::StatusOr<bool> Register(int rank, uint64_t incarnation,
                                 const std::string& name, bool began = true);
 
-  // By rank, as in GetStatusResponse.first_sharers. `cores` of a worker that
-  // has registered are those of RegisterRequest; empty: it shares with none.
+  // Sets the cores of a registered worker, those of RegisterRequest; empty: it
+  // shares with none. They come back by rank in
+  // GetStatusResponse.first_sharers.
   void SetCores(int rank, const std::string& cores);
   std::vector<int> FirstSharers() const;
 
-  // The worker has come, and comes again to register: its startup_timeout
-  // counts from now on.
+  // Restarts the startup_timeout of a worker that has tried to register and
+  // will retry.
   void Await(int rank);
 
-  // Errors: kInvalidArgument for a rank outside the job.
+  // Checks the rank. Errors: kInvalidArgument for a rank outside the job.
   absl::Status CheckRank(int rank) const;
 
-  // Errors: kInvalidArgument for a rank outside the job; kUnauthenticated for a
-  // worker that has not registered; kFailedPrecondition for another incarnation
-  // of it, or for one that has been given up for lost.
+  // Checks the worker. Errors: kInvalidArgument for a rank outside the job;
+  // kUnauthenticated for a worker that has not registered; kFailedPrecondition
+  // for another incarnation of it, or for an evicted one.
   absl::Status Check(int rank, uint64_t incarnation) const;
 
-  // The worker's connection is established (Attend) or has broken (Leave).
+  // The worker's connection is established (Attend) or broken (Leave).
   // `connection` counts up; Leave ignores a connection older than the latest.
   void Attend(int rank, int64_t connection);
   void Leave(int rank, int64_t connection);
 
-  // The worker is done (Finish), or gives up with an error, which counts as a
-  // loss (GiveUp).
+  // Record that the worker is done (Finish), or gives up with an error, which
+  // counts as a loss (GiveUp).
   void Finish(int rank);
   bool HasFinished(int rank) const;
-  // Whether the worker has finished or has been given up for lost.
+  // Whether the worker has finished or was evicted.
   bool IsGone(int rank) const;
   void GiveUp(int rank, const std::string& failure);
 
   // Ends the job for another reason. The first reason stays.
   void Fail(const absl::Status& failure);
 
-  // Ranks of workers that have not registered or are lost.
+  // Returns the ranks of workers that have not registered or are lost.
   std::vector<int> MissingRanks() const;
 
-  // "worker 1 (host:4711)".
+  // Returns "worker 1 (host:4711)".
   std::string NameOf(int rank) const;
 
-  // Blocks until the job is over. Returns OK if every worker that is left has
-  // finished. Calls gone(rank) once for each worker that has finished or has
-  // been given up for lost.
+  // Blocks until the job is over. Returns OK if every remaining worker has
+  // finished. Calls gone(rank) once for each worker that has finished or was
+  // evicted.
   absl::Status WaitUntilOver(
       const std::function<void(int rank)>& gone = nullptr);
 
  private:
   struct Worker {
     bool registered = false;
-    absl::Time came = absl::InfinitePast();  // See Await.
+    absl::Time came = absl::InfinitePast();  // The last time of Await.
     bool finished = false;
-    bool given_up = false;   // Lost for too long; the job goes on.
-    bool announced = false;  // `gone` has been called.
-    bool joined = false;     // It came when the job was under way.
+    bool given_up = false;   // Whether it was evicted: lost for too long.
+    bool announced = false;  // Whether `gone` has been called.
+    bool joined = false;     // Whether it joined a running job.
     uint64_t incarnation = 0;
     std::string name;
     std::string cores;
@@ -117,17 +118,17 @@ class Membership {
   bool AllFinished() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status CheckNotGivenUp(int rank) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Another incarnation of this worker registers. Returns why it must wait.
+  // Returns why another incarnation of this worker, which registers, must wait.
   absl::Status MakeWay(int rank, const std::string& name)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Goes on without the worker if enough are left; otherwise fails the job,
+  // Continues without the worker if enough are left; otherwise fails the job,
   // with `advice` in the message and this code.
   void Lose(int rank, const std::string& what, const std::string& advice = "",
             absl::StatusCode code = absl::StatusCode::kAborted)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Ranks of workers that are gone since the last call.
+  // Returns the ranks of workers that are gone since the last call.
   std::vector<int> TakeGone() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Acts on workers that are overdue. Returns the time of the next check.
+  // Handles overdue workers. Returns the time of the next check.
   absl::Time CheckDeadlines(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const MembershipOptions options_;
@@ -137,7 +138,7 @@ class Membership {
   mutable Mutex mu_;
   CondVar changed_;
   absl::Status failure_ ABSL_GUARDED_BY(mu_);
-  std::vector<std::string> warnings_ ABSL_GUARDED_BY(mu_);  // To be logged.
+  std::vector<std::string> warnings_ ABSL_GUARDED_BY(mu_);  // Lines to log.
   std::vector<Worker> workers_ ABSL_GUARDED_BY(mu_);        // [num_workers]
 };
 

@@ -1,4 +1,4 @@
-// How workers register: who may, and what they are told of the job.
+// Registers workers: checks them, and tells them about the job.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -24,7 +24,7 @@
 namespace ps {
 namespace {
 
-// Limits on text from a peer that goes to the log and into errors.
+// These limit text from a peer that goes to the log and into errors.
 constexpr size_t kMaxNameBytes = 256;
 constexpr size_t kMaxCoresBytes = 512;
 constexpr size_t kMaxConfigBytes = 1 << 20;
@@ -38,7 +38,7 @@ void ServerCalls::BoundMemory() {
   SetQuota();
   if (bound_known_.exchange(true)) return;
   const absl::StatusOr<MemoryBound> bound = MemoryBoundOf(*config_, part);
-  if (!bound.ok()) return;  // Nor did the shard take the layout.
+  if (!bound.ok()) return;  // The shard did not take the layout.
   LOG(INFO) << "server " << server_index_ << " takes " << Describe(*bound);
   LOG_IF(WARNING, bound->total() > MachineMemoryBytes())
       << "that is more than the " << (MachineMemoryBytes() >> 20)
@@ -48,7 +48,7 @@ void ServerCalls::BoundMemory() {
 }
 
 absl::Status ServerCalls::CheckConfig(const RegisterRequest& request) {
-  // Whoever asks must not learn the job.
+  // The values are omitted: the job is hidden from unauthenticated callers.
   const std::vector<std::string> fields = DescribeConfigDifferences(
       shared_config_text_, request.config(), /*values=*/false);
   if (fields.empty()) return absl::OkStatus();
@@ -75,7 +75,7 @@ absl::Status ServerCalls::CheckData(const RegisterRequest& request,
   std::string difference;
   {
     MutexLock lock(&mu_);
-    // All others have the same.
+    // All other workers have the same data.
     const auto other =
         std::find_if(data_.begin(), data_.end(),
                      [rank](const auto& data) { return data.first != rank; });
@@ -155,7 +155,7 @@ absl::Status ServerCalls::HandleRegister(const RegisterRequest& request,
       return absl::OkStatus();
     }
   }
-  // Before the layout, which a server that goes on from its log knows.
+  // This precedes the layout, which a server that resumes from its log knows.
   switch (snapshots_->Greet(rank, request.epoch())) {
     case ShardSnapshots::Welcome::kAskAgain:
       membership_->Await(rank);
@@ -168,22 +168,22 @@ absl::Status ServerCalls::HandleRegister(const RegisterRequest& request,
   }
   PS_RETURN_IF_ERROR(CheckData(request, /*admitted=*/false));
   const ShardLayout layout = LayoutOf(request);
-  // Before Membership::Register, so that a worker with a wrong layout does not
-  // take the rank.
+  // This precedes Membership::Register, so that a worker with a wrong layout
+  // does not take the rank.
   PS_RETURN_IF_ERROR(rank == 0 ? shard_->SetLayout(layout)
                                : shard_->CheckSameLayout(layout));
   BoundMemory();
-  // Of a log, a server may have got less than the initial weights.
+  // A server may have read only some of the initial weights from its log.
   const bool began = snapshots_->up() && shard_->version() >= 0;
   const absl::StatusOr<bool> joined = membership_->Register(
       rank, request.worker().incarnation(), request.name(), began);
   if (absl::IsUnavailable(joined.status())) {
-    // An error would be taken for one of the network.
+    // The worker would take an error for one of the network.
     response->set_not_yet(std::string(joined.status().message()));
     return absl::OkStatus();
   }
   PS_RETURN_IF_ERROR(joined.status());
-  // Two may have come at the same time.
+  // Two workers may have come at the same time.
   PS_RETURN_IF_ERROR(CheckData(request, /*admitted=*/true));
   membership_->SetCores(rank, request.cores());
   // The others have ended, or will: this worker could not train alone.
@@ -217,7 +217,7 @@ void ServerCalls::Register(const Caller& caller,
   absl::Status handled = callers_->CheckCaller(caller, Role::kWorker, rank);
   if (handled.ok()) handled = HandleRegister(*message, &response);
   if (!handled.ok()) {
-    // It asks again if the server is not ready yet.
+    // The worker retries if the server is not ready yet.
     if (!absl::IsUnavailable(handled)) {
       about_peers_.Log(
           absl::StrCat("refused worker ", rank, ": ", handled.message()),

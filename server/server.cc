@@ -37,7 +37,7 @@ MembershipOptions MembershipOf(const JobConfig& config, bool done) {
   MembershipOptions options;
   options.num_workers = cluster.num_workers();
   options.min_workers = MinWorkers(config);
-  // It only tells those who come.
+  // After the job, the server only informs workers that come.
   options.startup_timeout =
       done ? absl::InfiniteDuration()
            : absl::Seconds(cluster.startup_timeout_seconds());
@@ -92,8 +92,8 @@ class JobServer final : public Server {
   }
 
   ~JobServer() override {
-    // Held calls are answered first, because Shutdown would wait for them. None
-    // is left if Wait has returned.
+    // Deferred calls are answered first, because Shutdown would wait for them.
+    // None is left if Wait has returned.
     EndCalls(absl::AbortedError("the server is shutting down"));
     listener_->Shutdown();
     shard_.Stop();
@@ -112,7 +112,7 @@ class JobServer final : public Server {
     }
     const absl::Status result = membership_.WaitUntilOver([this](int rank) {
       work_queue_.Schedule([this, rank] {
-        // It may have been started again.
+        // The worker may have been restarted.
         if (!membership_.IsGone(rank)) return;
         shard_.WorkerGone(rank);
         shard_snapshots_.WorkerGone(rank);
@@ -132,7 +132,7 @@ class JobServer final : public Server {
   void Stop(const absl::Status& failure) override { membership_.Fail(failure); }
 
  private:
-  // How the job ends. Everything is on disk before a worker hears of it.
+  // Ends the job. All state is on disk before a worker is told.
   absl::Status AllFinished() {
     const bool saved = snapshots_ == nullptr || snapshots_->Flush().ok();
     if (calls_.stopped()) {
@@ -254,7 +254,7 @@ class JobServer final : public Server {
     return options;
   }
 
-  // Answers all calls that are held.
+  // Answers all deferred calls.
   void EndCalls(const absl::Status& status) {
     calls_.End(status);
     aux_.End(status);
@@ -283,7 +283,7 @@ class JobServer final : public Server {
 
 namespace {
 
-// Whether the options make sense.
+// Checks the options.
 absl::Status CheckOptions(const ServerOptions& options) {
   const int num_servers = options.config.cluster().num_servers();
   if (options.index < 0 || options.index >= num_servers) {

@@ -15,7 +15,7 @@ namespace ps {
 
 namespace {
 
-// Of the log about peers.
+// The rate limit of log lines about peers.
 constexpr absl::Duration kLogInterval = absl::Seconds(10);
 
 }  // namespace
@@ -39,7 +39,7 @@ ServerCalls::ServerCalls(const ServerCallsOptions& options)
       }),
       quota_(options.quota),
       done_(options.done),
-      // All workers may register, twice.
+      // All workers may register twice.
       about_peers_(100 + 2 * config_->cluster().num_workers(), kLogInterval,
                    clock_),
       credit_("pushes that wait here", config_->cluster().num_workers(),
@@ -52,8 +52,8 @@ ServerCalls::ServerCalls(const ServerCallsOptions& options)
 }
 
 ServerCalls::~ServerCalls() {
-  // Whoever carries the calls has released every one. The lock makes this
-  // visible to ThreadSanitizer, which does not see gRPC's own locks.
+  // The transport has released every call. The lock makes this visible to
+  // ThreadSanitizer, which does not see gRPC's own locks.
   MutexLock lock(&mu_);
   attending_.clear();
   finishing_.clear();
@@ -72,7 +72,7 @@ void AttendCall::End(const absl::Status& status) {
   }
   AttendEvent event;
   event.set_failure(std::string(status.message()));
-  // As the exit codes say (ExitCodeFor).
+  // The flag follows the exit codes (ExitCodeFor).
   event.set_can_go_on(absl::IsUnavailable(status) ||
                       absl::IsDeadlineExceeded(status));
   answer_.close(&event, absl::OkStatus());
@@ -164,8 +164,8 @@ std::shared_ptr<AttendCall> ServerCalls::Attend(const Caller& caller,
     call->answer_.close(nullptr, known);
     return call;
   }
-  // Sent now, long before the first event, so that the worker knows that the
-  // call is established.
+  // This is sent now, long before the first event, so that the worker knows
+  // that the call is established.
   call->answer_.accept();
   membership_->Attend(rank, call->connection_);
   absl::Status result;
@@ -264,7 +264,7 @@ void ServerCalls::Finish(const Caller& caller, const grpc::ByteBuffer& request,
   if (!message->failure().empty()) {
     const std::string failure = OneLine(message->failure());
     if (message->can_go_on()) {
-      // However many workers may be lost.
+      // The job ends this way however many workers may be lost.
       membership_->Fail(absl::UnavailableError(
           absl::StrCat(membership_->NameOf(rank), ": ", failure)));
     } else {
@@ -275,8 +275,8 @@ void ServerCalls::Finish(const Caller& caller, const grpc::ByteBuffer& request,
   }
   if (message->stopped()) {
     stopped_ = true;
-    // A worker that was killed when it had saved, too, and came back, has
-    // gone on.
+    // A restarted worker, which was killed after it had saved, too, has
+    // continued.
     if (!held_pushes_->empty() || *num_asking_ > 0) {
       snapshots_->StartAgain(kStopped).IgnoreError();
     }
@@ -298,8 +298,8 @@ void ServerCalls::Finish(const Caller& caller, const grpc::ByteBuffer& request,
 void ServerCalls::GetStatus(const Caller& caller,
                             const grpc::ByteBuffer& request,
                             const CallPtr& call) {
-  // With TLS, whoever comes here has shown a certificate of the job. Without,
-  // nobody is a stranger.
+  // With TLS, the caller has shown a certificate of the job. Without, all peers
+  // count as authenticated.
   callers_->Know(caller);
   const auto message = FromBytes<GetStatusRequest>(request);
   GetStatusResponse response;

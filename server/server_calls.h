@@ -1,5 +1,5 @@
-// What a server does when a process of its job calls, whoever carries the call:
-// gRPC (server/grpc_services.h) or a simulation.
+// Handles the calls of a job's processes, for any transport: gRPC
+// (server/grpc_services.h) or a simulation.
 //
 // Handlers parse a message's header and hand all other work to the work queue;
 // none of them blocks.
@@ -40,14 +40,14 @@ namespace ps {
 class ServerCalls;
 struct SliceRequest;
 
-// Why a job ends where some workers have ended it and another goes on.
+// The reason why a job ends if some workers ended it and another continues.
 constexpr char kStopped[] = "other workers have saved a snapshot and ended";
 
-// How whoever carries a worker's standing call answers it.
+// The transport's functions that answer a worker's standing call.
 struct AttendAnswer {
-  // The call is established. Called at most once, first, within Attend.
+  // Establishes the call. Called at most once, first, within Attend.
   std::function<void()> accept;
-  // The call ends, with an event before if there is one. Called once.
+  // Ends the call, with an event before if there is one. Called once.
   std::function<void(const AttendEvent* event, const absl::Status& status)>
       close;
 };
@@ -62,23 +62,23 @@ class AttendCall {
         rank_(rank),
         connection_(connection) {}
 
-  // Sends the failure, if there is one, and closes the call; once.
+  // Sends the failure, if there is one, and closes the call, once.
   void End(const absl::Status& status);
 
-  // For whoever carries the call: its worker has left. Not to be called after
-  // the server is gone.
+  // Called by the transport when the worker has left; not after the server is
+  // gone.
   void Cancel();
 
  private:
   friend class ServerCalls;
   const AttendAnswer answer_;
-  ServerCalls* const calls_;  // Null for a worker that is refused.
+  ServerCalls* const calls_;  // Null for a refused worker.
   const int rank_;
   const int64_t connection_;
   std::atomic<bool> ended_{false};
 };
 
-// None of the plain pointers is owned; all outlive the calls.
+// The options. None of the plain pointers is owned; all outlive the calls.
 struct ServerCallsOptions {
   const JobConfig* config = nullptr;
   int server_index = 0;
@@ -88,42 +88,42 @@ struct ServerCallsOptions {
   ShardSnapshots* snapshots = nullptr;
   AuxCalls* aux = nullptr;
   WorkQueue* work_queue = nullptr;
-  // Shared with answers that outlive the service.
+  // These are shared with answers that outlive the service.
   std::shared_ptr<ServerMetrics> metrics;
   const Clock* clock = nullptr;
   std::atomic<bool>* asked_to_stop = nullptr;
-  std::function<void()> has_weights;  // See ServerOptions.
+  std::function<void()> has_weights;  // The function of ServerOptions.
   // Called with the bytes that gRPC may use (MessageQuotaBytes), now and when
   // they change.
   std::function<void(int64_t bytes)> quota;
-  // The job was done before this process; all who register are told.
+  // Whether the job was done before this process; all that register are told.
   bool done = false;
 };
 
-// Thread-safe.
+// The handlers. Thread-safe.
 class ServerCalls {
  public:
   explicit ServerCalls(const ServerCallsOptions& options);
   ~ServerCalls();
 
-  // Bytes that this worker's pushes and initial weights hold now, and may hold.
+  // The bytes that this worker's pushes and initial weights hold and may hold.
   int64_t held_bytes(int rank) const { return credit_.held_bytes(rank); }
   int64_t credit_bytes() const { return credit_.bytes_per_worker(); }
 
   // Whether workers have saved a snapshot and ended, instead of being done.
   bool stopped() const { return stopped_; }
 
-  // Ends the job: answers every held call and tells every attending worker.
+  // Ends the job: answers every deferred call and tells every attending worker.
   // Later calls get `status`, or an empty success if it is OK.
   void End(const absl::Status& status);
 
-  // Answers a unary call, within this function or later. Whoever carries the
-  // call tells what becomes of it to the object that is returned.
+  // Answers a unary call, within this function or later. The transport reports
+  // to the returned object what happens to the call.
   std::shared_ptr<HeldCall> Call(Rpc rpc, const Caller& caller,
                                  const grpc::ByteBuffer& request,
                                  HeldCall::Answer answer);
 
-  // Likewise, a worker's standing call, which may be closed at once.
+  // Answers a worker's standing call, which may be closed at once.
   std::shared_ptr<AttendCall> Attend(const Caller& caller,
                                      const AttendRequest& request,
                                      AttendAnswer answer);
@@ -134,8 +134,8 @@ class ServerCalls {
   using Handler = void (ServerCalls::*)(const Caller& caller,
                                         const grpc::ByteBuffer& request,
                                         const CallPtr& call);
-  // The handler of a call, and the name by which it is counted; null: it is
-  // not.
+  // Returns the handler of a call, and the name by which it is counted; null if
+  // it is not.
   static std::pair<Handler, const char*> HandlerOf(Rpc rpc);
 
   void Register(const Caller& caller, const grpc::ByteBuffer& request,
@@ -171,26 +171,27 @@ class ServerCalls {
     aux_->Get(caller, request, call);
   }
 
-  // A message from a known worker. If it is none, the call is answered.
+  // Parses a message from a known worker, or answers the call with an error.
   template <typename Message>
   std::optional<Message> FromWorker(const Caller& caller,
                                     const grpc::ByteBuffer& bytes,
                                     HeldCall* call) const;
   absl::StatusOr<SliceRequest> OpenSliceRequest(
       const Caller& caller, const grpc::ByteBuffer& bytes) const;
-  // As OpenSliceRequest, and claims the memory of an answer with all elements
-  // of the slice for `call`. Empty, and answered, if either fails.
+  // Like OpenSliceRequest, and claims the memory of an answer with all elements
+  // of the slice for `call`. If either fails, answers the call and returns
+  // nullopt.
   std::optional<SliceRequest> OpenForAnswer(const Caller& caller,
                                             const grpc::ByteBuffer& bytes,
                                             HeldCall* call);
   absl::Status CheckConfig(const RegisterRequest& request);
-  // Whether it has the same data as the workers that were admitted, of which it
-  // may be one. Their data are kept.
+  // Checks that a worker has the same data as the admitted workers, of which it
+  // may be one, and keeps their data.
   absl::Status CheckData(const RegisterRequest& request, bool admitted);
   absl::Status HandleRegister(const RegisterRequest& request,
                               RegisterResponse* response);
   void Left(int rank, int64_t connection);
-  // The layout is known.
+  // Bounds the memory, when the layout is known.
   void BoundMemory();
   void SetQuota() const;
 
@@ -212,11 +213,11 @@ class ServerCalls {
   const std::function<void(int64_t)> quota_;
   const bool done_;
   LogLimit about_peers_;
-  ByteCredit credit_;   // Limits the pushes and initial weights that wait.
+  ByteCredit credit_;   // Limits waiting pushes and initial weights.
   ByteCredit answers_;  // Limits the answers that have not been sent.
-  // Shared with answers, which may come after this object is gone.
+  // These are shared with answers, which may come after this object is gone.
   const std::shared_ptr<HeldPushes> held_pushes_;
-  // Calls of GetPositions that wait; shared likewise.
+  // The number of waiting calls of GetPositions; shared with answers, too.
   const std::shared_ptr<std::atomic<int>> num_asking_ =
       std::make_shared<std::atomic<int>>(0);
   std::atomic<int64_t> num_attendances_{0};
@@ -224,8 +225,8 @@ class ServerCalls {
 
   Mutex mu_;
   bool over_ ABSL_GUARDED_BY(mu_) = false;
-  absl::Status result_ ABSL_GUARDED_BY(mu_);  // Set when over_.
-  // By number.
+  absl::Status result_ ABSL_GUARDED_BY(mu_);  // The result when over_ is set.
+  // The standing calls by number.
   std::map<int64_t, std::shared_ptr<AttendCall>> attending_
       ABSL_GUARDED_BY(mu_);
   std::map<int, CallPtr> finishing_ ABSL_GUARDED_BY(mu_);  // By rank.

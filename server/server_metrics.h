@@ -1,4 +1,4 @@
-// What a server tells Prometheus about its part of a job.
+// Defines the Prometheus metrics of a server.
 #ifndef SERVER_SERVER_METRICS_H_
 #define SERVER_SERVER_METRICS_H_
 
@@ -24,25 +24,25 @@ class Registry;
 
 namespace ps {
 
-// Counts what happens. Each scrape explains the names. Thread-safe.
+// Counts events. Each scrape explains the names. Thread-safe.
 class ServerMetrics {
  public:
   ServerMetrics(const JobConfig& config, int index);
   ~ServerMetrics();
 
-  // A call of this method of the service ended.
+  // Counts the end of a call of this method of the service.
   void CallEnded(const std::string& method, absl::StatusCode code);
 
-  // Messages that passed the checks of their header. Bytes.
+  // Counts messages whose header passed the checks, in bytes.
   void PushReceived(int64_t bytes);
   void InitialWeightsReceived(int64_t bytes);
-  // An answer with weights, or with what changed in them.
+  // Counts an answer with weights, or with their changes.
   void Sent(bool difference, int64_t bytes);
 
-  // One push was answered. staleness: see WeightAnswer.
+  // Counts the answer to one push. staleness: see WeightAnswer.
   void PushAnswered(const ServerTimings& timings, int64_t staleness);
 
-  // A record of the log, or a snapshot, was written or could not be.
+  // Count a record of the log, or a snapshot, written or failed.
   void LogAppended(absl::Duration took, int64_t bytes);
   void SnapshotWritten(absl::Duration took, const absl::Status& result);
 
@@ -50,7 +50,7 @@ class ServerMetrics {
 
  private:
   const std::shared_ptr<prometheus::Registry> registry_;
-  // All owned by the registry.
+  // The registry owns the metrics.
   prometheus::Family<prometheus::Counter>* calls_;
   Mutex mutex_;
   absl::flat_hash_map<std::pair<std::string, absl::StatusCode>,

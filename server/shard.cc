@@ -17,11 +17,11 @@
 namespace ps {
 namespace {
 
-// Lines about unusual pushes, and how often one more may come.
+// The number of lines about unusual pushes, and the interval of further ones.
 constexpr int kUnusualLines = 100;
 constexpr absl::Duration kUnusualInterval = absl::Seconds(10);
 
-// Waits for answers that other threads may give.
+// Waits for the answers of other threads.
 class Countdown {
  public:
   explicit Countdown(size_t left) : left_(left) {}
@@ -212,7 +212,7 @@ absl::Status Shard::ForEachHistory(
     }
     const auto found = logged->slices.find(name);
     if (part == saved.end() && found == logged->slices.end()) continue;
-    // Keeps the whole log.
+    // This history keeps the whole log alive.
     std::shared_ptr<const SliceHistory> history(
         logged, found == logged->slices.end() ? nothing : &found->second);
     names.push_back(name);
@@ -302,8 +302,8 @@ std::vector<WeightSlice*> Shard::Slices() const {
 }
 
 void Shard::WorkerGone(int rank) {
-  // Called without the lock: a slice may run an update and call everyone who
-  // waits.
+  // This is called without the lock: a slice may run an update and answer all
+  // waiting calls.
   for (WeightSlice* slice : Slices()) slice->WorkerGone(rank);
 }
 

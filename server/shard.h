@@ -1,4 +1,4 @@
-// All slices that one server holds.
+// Holds all slices of one server.
 #ifndef SERVER_SHARD_H_
 #define SERVER_SHARD_H_
 
@@ -29,16 +29,16 @@
 
 namespace ps {
 
-// Empty until the first worker sends the model's layout. Thread-safe.
+// The slices; none until the first worker sends the layout. Thread-safe.
 class Shard {
  public:
-  // `config` is not owned and must outlive the shard. new_caller(address) makes
-  // the connection to server 0, for all other servers.
+  // `config` is not owned and must outlive the shard. new_caller(address)
+  // creates the connection to server 0, for all other servers.
   using NewSquaresCaller =
       std::function<std::unique_ptr<SquaresCaller>(const std::string& address)>;
-  // schedule(work) runs `work` soon, on some thread. Null: work runs at once.
-  // asked_to_stop: see SliceOptions::stop. log: null if nothing is written
-  // down. These and `clock` are not owned.
+  // schedule(work) runs `work` soon, on some thread; if it is null, work runs
+  // at once. asked_to_stop: see SliceOptions::stop. log: the write-ahead log;
+  // may be null. These and `clock` are not owned.
   using ScheduleWork = std::function<void(std::function<void()> work)>;
   Shard(const JobConfig* config, int server_index,
         NewSquaresCaller new_caller = nullptr, ScheduleWork schedule = nullptr,
@@ -46,34 +46,36 @@ class Shard {
         const std::atomic<bool>* asked_to_stop = nullptr,
         ServerLog* log = nullptr);
 
-  // The first call makes the slices. Errors: kInvalidArgument for a layout that
-  // CheckLayout refuses or for which the machine has too little memory;
-  // kFailedPrecondition for one that differs from the first call's.
+  // Sets the layout; the first call creates the slices. Errors:
+  // kInvalidArgument for a layout that CheckLayout refuses or for which the
+  // machine has too little memory; kFailedPrecondition for one that differs
+  // from the first call's.
   absl::Status SetLayout(const ShardLayout& layout);
-  // The same for all but worker 0, whose layout alone counts. Errors:
+  // Checks the layout of all but worker 0, whose layout alone counts. Errors:
   // kUnavailable before SetLayout; kFailedPrecondition for another layout.
   absl::Status CheckSameLayout(const ShardLayout& layout) const;
 
-  // The layout, and the part of the model that this server holds. Valid after
+  // The layout, and the share of the model that this server holds. Valid after
   // SetLayout.
   ShardLayout layout() const;
   ServerPart part() const;
 
-  // The states of all slices, by "slice-BUCKET-INDEX". Errors: those of
+  // Returns the states of all slices, by "slice-BUCKET-INDEX". Errors: those of
   // WeightSlice::Save, with the slice's name.
   absl::StatusOr<SnapshotParts> Save();
 
-  // Takes up what Save returned, in place of initial weights, and repeats what
-  // followed. Without anything saved, the log has the initial weights, and
+  // Restores what Save returned, in place of initial weights, and replays the
+  // logged updates. Without a saved state, the log has the initial weights, and
   // slices that it lacks stay without. `logged` must not be null. Errors:
   // kDataLoss if it is not that of these slices; those of WeightSlice::Load.
   absl::Status Load(SnapshotParts saved,
                     const std::shared_ptr<const LoggedJob>& logged =
                         std::make_shared<LoggedJob>());
 
-  // A worker was started again from a state before the present one: what Save
-  // returned then, and what followed, which is kept until the worker has caught
-  // up. Errors: kDataLoss as for Load; those of WeightSlice::Rewind.
+  // Rewinds the server for a worker that was restarted from an earlier state:
+  // `saved` is what Save returned then, and the log after it is kept until the
+  // worker has caught up. Errors: kDataLoss as for Load; those of
+  // WeightSlice::Rewind.
   absl::Status Rewind(int rank, SnapshotParts saved,
                       const std::shared_ptr<const LoggedJob>& logged);
 
@@ -81,38 +83,38 @@ class Shard {
   // norms with server 0. Must be called before the work queue is destroyed.
   void Stop();
 
-  // The exchange of norms between servers; lives as long as the shard. Errors:
-  // kUnavailable before SetLayout.
+  // Returns the exchange of norms between servers; it lives as long as the
+  // shard. Errors: kUnavailable before SetLayout.
   absl::StatusOr<ServerSquares*> squares() const;
 
-  // The slice lives as long as the shard. Errors: kInvalidArgument if this
-  // server has no such slice.
+  // Returns the slice, which lives as long as the shard. Errors:
+  // kInvalidArgument if this server has no such slice.
   absl::StatusOr<WeightSlice*> Find(int bucket, int slice) const;
 
-  // This worker will not push any more; no slice waits for it from now on.
+  // Removes a worker that will not push any more; no slice waits for it.
   void WorkerGone(int rank);
 
-  // The pushes after which a worker can join that was lost, or comes late:
+  // Returns the number of pushes after which a lost or late worker can join:
   // about those that the slowest of the others has made, or this one itself.
   int64_t JoinsAt(int rank) const;
-  // The worker joins after this many pushes, and averagings of statistics; it
-  // will make all later ones.
+  // Lets the worker join after this many pushes, and averagings of statistics;
+  // it will make all later ones.
   void Join(int rank, int64_t pushes, int64_t averagings);
 
-  // Answers everyone who waits for any slice with `failure`.
+  // Answers all calls that wait for any slice with `failure`.
   void Fail(const absl::Status& failure);
 
   // The number of updates of the slice of weights that has received the fewest;
   // -1 before the initial weights arrive.
   int64_t version() const;
 
-  // Ranks that the same slice waits for; between iterations these are all
+  // The ranks that the same slice waits for; between iterations these are all
   // ranks.
   std::set<int> AwaitedRanks() const;
 
  private:
   using DoneLoading = std::function<void(const absl::Status&)>;
-  // Gives each slice its part, all at the same time, and waits for them.
+  // Passes each slice its history, all at the same time, and waits for them.
   absl::Status ForEachHistory(
       SnapshotParts saved, const std::shared_ptr<const LoggedJob>& logged,
       const std::function<void(WeightSlice* slice, std::string saved,
@@ -138,13 +140,13 @@ class Shard {
   absl::Status failure_ ABSL_GUARDED_BY(mu_);
   ShardLayout layout_ ABSL_GUARDED_BY(mu_);
   ServerPart part_ ABSL_GUARDED_BY(mu_);
-  // By (bucket, slice); never removed.
+  // The slices by (bucket, slice); never removed.
   std::map<std::pair<int, int>, std::unique_ptr<WeightSlice>> slices_
       ABSL_GUARDED_BY(mu_);
   // Null before SetLayout. Declared after the slices because its threads call
   // them.
   std::unique_ptr<ServerSquares> squares_ ABSL_GUARDED_BY(mu_);
-  // Used by the slices; declared after them because it calls them.
+  // The slices use it; declared after them because it calls them.
   Timer timer_;
 };
 

@@ -8,7 +8,7 @@
 namespace ps {
 namespace {
 
-// Limits, so that a hostile peer cannot make the server allocate without bound.
+// These limits bound the memory that a hostile peer makes a server allocate.
 constexpr int64_t kMaxModelElements = int64_t{1} << 36;
 constexpr size_t kMaxBuckets = 1 << 16;
 constexpr size_t kMaxTensors = 1 << 16;
@@ -172,7 +172,7 @@ std::vector<TensorStretch> TensorMap::Stretches(const Slice& slice) const {
   const int64_t begin = bucket_begins_[slice.bucket] + slice.begin;
   const int64_t end = begin + slice.size();
   std::vector<TensorStretch> stretches;
-  // The last tensor that begins at or before the beginning of the slice.
+  // Finds the last tensor that begins at or before the beginning of the slice.
   auto it =
       std::upper_bound(tensor_begins_.begin(), tensor_begins_.end(), begin) - 1;
   for (int64_t from = begin; from < end; ++it) {

@@ -1,4 +1,4 @@
-// The layout of a worker's model, as a server needs it.
+// Describes the layout of a worker's model for a server.
 #ifndef SERVER_SHARD_LAYOUT_H_
 #define SERVER_SHARD_LAYOUT_H_
 
@@ -18,31 +18,30 @@ struct ShardLayout {
   int64_t total_iterations = 0;
   // The number of last buckets that hold statistics.
   int64_t num_averaged_buckets = 0;
-  // Elements of every tensor, bucket by bucket, and whether it has more than
-  // one extent. Empty: each bucket is a single tensor with more than one
-  // extent.
+  // The elements of every tensor, bucket by bucket, and whether it has more
+  // than one dimension. If empty, each bucket is a single tensor with more than
+  // one dimension.
   std::vector<int64_t> tensor_sizes;
   std::vector<bool> tensor_is_matrix;
-  // The learning rate of every tensor, relative to the job's. Empty: all are 1.
+  // The learning rate of every tensor, relative to the job's; empty: all are 1.
   std::vector<double> tensor_rates;
 
   bool operator==(const ShardLayout& other) const;
 };
 
-// What a worker registers with; not checked.
+// Returns the layout with which a worker registers; not checked.
 ShardLayout LayoutOf(const RegisterRequest& request);
-// The same fields, and no others.
+// Returns a request with the fields of the layout, and no others.
 RegisterRequest RegistrationOf(const ShardLayout& layout);
 
 // Checks a layout from an untrusted peer. Errors: kInvalidArgument for sizes
 // out of range, or tensors that do not fill the buckets exactly.
 absl::Status CheckLayout(const ShardLayout& layout);
 
-// The size of the model, for error messages.
+// Describes the size of the model, for error messages.
 std::string DescribeLayout(const ShardLayout& layout);
 
-// The positions of the tensors of a layout that has passed CheckLayout.
-// Immutable.
+// Locates the tensors of a layout that has passed CheckLayout. Immutable.
 class TensorMap {
  public:
   explicit TensorMap(const ShardLayout& layout);
@@ -51,15 +50,15 @@ class TensorMap {
     return static_cast<int64_t>(tensor_begins_.size());
   }
 
-  // The parts of tensors that make up a slice of the layout.
+  // Returns the segments of tensors that make up a slice of the layout.
   std::vector<TensorStretch> Stretches(const Slice& slice) const;
 
  private:
-  // Positions in the concatenation of all buckets.
+  // The positions in the concatenation of all buckets.
   std::vector<int64_t> bucket_begins_;
   std::vector<int64_t> tensor_begins_;
   std::vector<bool> is_matrix_;
-  std::vector<double> rates_;  // As in ShardLayout.
+  std::vector<double> rates_;  // The rates of ShardLayout.
 };
 
 }  // namespace ps

@@ -17,7 +17,7 @@
 namespace ps {
 namespace {
 
-// What one process has.
+// The snapshots of one process.
 struct Holding {
   std::vector<int64_t> whole;
   std::vector<int64_t> damaged;
@@ -100,7 +100,7 @@ void ShardSnapshots::Registered(const WorkerId& worker, uint64_t epoch) {
   if (epoch == 0) {
     newcomers_[worker.rank()] = worker.incarnation();
   } else if (newcomers_[worker.rank()] != worker.incarnation()) {
-    // It was there before this server was killed.
+    // The worker registered before this server was killed.
     members_[worker.rank()] = worker.incarnation();
   }
 }
@@ -146,7 +146,7 @@ absl::Status ShardSnapshots::Recover() {
     const int64_t num_updates = logged->num_updates;
     PS_RETURN_IF_ERROR(options_.shard->SetLayout(LayoutOf(logged->layout)));
     PS_RETURN_IF_ERROR(options_.shard->Load(std::move(parts), logged));
-    logged = nullptr;  // Before the file is read once more.
+    logged = nullptr;  // This frees the log.
     PS_RETURN_IF_ERROR(options_.log->Continue());
     LOG(INFO) << "goes on from " << latest.path << " after version "
               << options_.shard->version() << ": " << num_updates
@@ -155,7 +155,7 @@ absl::Status ShardSnapshots::Recover() {
   };
   const absl::Status status = read();
   if (!status.ok()) {
-    // The next process of this server must not try the same.
+    // The next process of this server must not repeat the attempt.
     options_.log->GiveUp().IgnoreError();
     return AllStartAgain(
         absl::StrCat("the server was killed and cannot go on from its log: ",
@@ -184,7 +184,7 @@ absl::Status ShardSnapshots::BeginLog(int64_t number) {
 }
 
 absl::Status ShardSnapshots::BeforeInitialWeights() {
-  // Slices get theirs at the same time.
+  // The slices get their initial weights at the same time.
   MutexLock log_lock(&log_mu_);
   {
     MutexLock lock(&mu_);
@@ -210,8 +210,8 @@ void ShardSnapshots::Find(const FindSnapshotsRequest& request,
   {
     MutexLock lock(&mu_);
     uint64_t& member = members_[worker.rank()];
-    // One that had only registered when this server was killed may not have
-    // the snapshot from which the job went on.
+    // A worker that had only registered when this server was killed may not
+    // have the snapshot from which the job resumed.
     const int64_t from = recovered_ ? restored_.value_or(0) : 0;
     const bool lacks =
         from > 0 && std::count(request.snapshots().begin(),
@@ -312,7 +312,7 @@ absl::StatusOr<grpc::ByteBuffer> ShardSnapshots::Found() {
         absl::StrCat(owner, " has ", absl::StrJoin(texts, ", ")));
   }
   for (const int64_t number : common) response.add_snapshots(number);
-  // A job begins.
+  // This begins a job.
   if (response.holdings().empty() && options_.snapshots != nullptr) {
     PS_RETURN_IF_ERROR(options_.snapshots->SaveBeginning());
   }
@@ -392,7 +392,7 @@ absl::Status ShardSnapshots::CheckJoined(int rank, int64_t number) const {
 void ShardSnapshots::HasJoined(int rank, int64_t number) {
   bool inserted = false;
   {
-    // Before the others, who may be waiting, save.
+    // This precedes a snapshot of the others, who may be waiting.
     MutexLock lock(&mu_);
     inserted = behind_.insert(rank).second;
   }
@@ -423,8 +423,8 @@ absl::Status ShardSnapshots::Rewind(int rank, int64_t number) {
 absl::StatusOr<std::shared_ptr<const LoggedJob>> ShardSnapshots::LogFrom(
     int64_t number) {
   MutexLock lock(&log_mu_);
-  // A worker that has not caught up keeps the job where it is: all that may be
-  // missing is the last update, whose answer each slice has.
+  // The job cannot advance past a worker that has not caught up: at most the
+  // last update is missing, whose answer each slice has.
   std::shared_ptr<const LoggedJob> logged = read_.lock();
   if (logged == nullptr || read_from_ > number) {
     PS_ASSIGN_OR_RETURN(LoggedJob read, options_.log->Read(number));
@@ -473,12 +473,12 @@ absl::StatusOr<grpc::ByteBuffer> ShardSnapshots::SaveNow(int64_t number) {
   {
     MutexLock lock(&mu_);
     for (const auto& [rank, request] : workers_save_) {
-      // A worker that is gone does not come with this number.
+      // A departed worker has not sent this number.
       if (request.number() != number) continue;
       KeepCommon(request.written(), &written);
       KeepCommon(request.written_by_all(), &by_all);
     }
-    // Nobody knows what one has that has joined.
+    // The snapshots of a worker that has joined are unknown.
     if (!behind_.empty()) written.clear();
   }
   KeepCommon(written, &by_all);

@@ -1,4 +1,4 @@
-// What one server saves of its shard, and how it takes it up again.
+// Saves and restores the state of one server's shard.
 #ifndef SERVER_SHARD_SNAPSHOTS_H_
 #define SERVER_SHARD_SNAPSHOTS_H_
 
@@ -30,40 +30,40 @@ struct ShardSnapshotsOptions {
   int server_index = 0;
   const JobConfig* config = nullptr;  // Not owned, like all pointers here.
   Shard* shard = nullptr;
-  // Null: nothing is kept, and workers only wait for each other.
+  // Null if nothing is kept, and workers only wait for each other.
   ProcessSnapshots* snapshots = nullptr;
-  ServerLog* log = nullptr;  // The shard's; null: only snapshots are kept.
+  ServerLog* log = nullptr;  // The shard's log, or null.
   // Runs work soon, on another thread.
   std::function<void(std::function<void()> work)> schedule;
   // Ends the job.
   std::function<void(const absl::Status& failure)> fail;
 };
 
-// The calls of ServerCalls that concern snapshots and the log. They may take as
-// long as copying the shard. Thread-safe.
+// Handles the calls of ServerCalls that concern snapshots and the log. They may
+// take as long as copying the shard. Thread-safe.
 //
-// Where a job goes on is decided once for all its processes, by what some of
-// them still know. A server that starts with a log does not know whether it was
-// the only one that was killed. It waits for a worker that knows the epoch of
-// the log: then it goes on from there. Or for all workers, if none of them
-// knows anything: then the job begins, or goes back to a snapshot. A worker
-// that hears one thing from one server and another from another has all of them
-// started again (ParameterClient::StartAgain), and so does a server that is
-// asked for something that does not fit what it has.
+// The point from which a job resumes is decided once for all its processes, by
+// what some of them still know. A server that starts with a log does not know
+// whether it was the only one that was killed. It waits for a worker that knows
+// the epoch of the log: then it resumes from the log. Or for all workers, if
+// none of them knows anything: then the job begins, or goes back to a snapshot.
+// A worker that gets different answers from two servers has all processes
+// restarted (ParameterClient::StartAgain), and so does a server that gets a
+// request that does not fit its state.
 class ShardSnapshots {
  public:
   explicit ShardSnapshots(const ShardSnapshotsOptions& options);
 
-  // What becomes of a worker that wants to register.
+  // The decision on a worker that wants to register.
   enum class Welcome {
     kRegister,
     kAskAgain,    // The server does not know its job yet, or reads its log.
     kOtherEpoch,  // It must learn from epoch() that its server is gone.
   };
-  // epoch: that which the worker knows; 0: none.
+  // Returns the decision. epoch: the one that the worker knows; 0 if none.
   Welcome Greet(int rank, uint64_t epoch);
 
-  // Stays as it is as long as the server has the job's weights.
+  // The epoch, which is constant as long as the server has the job's weights.
   uint64_t epoch() const;
 
   // Whether the server has the job's weights, or at least some of the initial
@@ -71,58 +71,57 @@ class ShardSnapshots {
   bool up() const;
   bool recovered() const;
 
-  // A worker has registered, and knew this epoch.
+  // Records that a worker has registered, and knew this epoch.
   void Registered(const WorkerId& worker, uint64_t epoch);
-  // Errors: kInvalidArgument if RegisterRequest.joined_after cannot be
-  // `number`.
+  // Checks RegisterRequest.joined_after, `number`. Errors: kInvalidArgument.
   absl::Status CheckJoined(int rank, int64_t number) const;
-  // The worker, which has registered, joined the job after `number` pushes, at
-  // least 1. An earlier process of this server may have been told.
+  // Records that the worker joined the job after `number` pushes, at least 1.
+  // An earlier process of this server may have been told.
   void HasJoined(int rank, int64_t number);
 
-  // What to tell a caller that was refused like this. If what it wants does not
-  // fit this server's state (kFailedPrecondition), a job that keeps snapshots
-  // ends, and this is kUnavailable.
+  // Returns the error for a caller that was refused with `refusal`. If its
+  // request does not fit this server's state (kFailedPrecondition), a job that
+  // keeps snapshots ends, and this is kUnavailable.
   absl::Status Refused(const absl::Status& refusal);
 
-  // kUnavailable until up().
+  // Returns kUnavailable until up().
   absl::Status CheckUp() const;
 
-  // The shard is about to get initial weights.
+  // Prepares for initial weights of the shard.
   absl::Status BeforeInitialWeights();
 
   // Answers with a FindSnapshotsResponse: when all workers have asked, or at
-  // once a worker that was started again while the job is under way.
+  // once to a worker that was restarted while the job is running.
   void Find(const FindSnapshotsRequest& request,
             std::shared_ptr<HeldCall> call);
 
-  // Errors: kInvalidArgument for a worker that may not; kNotFound or kDataLoss
-  // if there is no such snapshot, or it is damaged; kUnavailable while another
-  // call restores, or if this does not fit what the server has, which ends the
-  // job; those of Shard::Load.
+  // Restores a snapshot. Errors: kInvalidArgument for a worker that may not;
+  // kNotFound or kDataLoss if there is no such snapshot, or it is damaged;
+  // kUnavailable while another call restores, or if this does not fit the
+  // server's state, which ends the job; those of Shard::Load.
   absl::Status Restore(const RestoreRequest& request);
 
   // Answers with a SaveSnapshotResponse.
   void Save(const SaveSnapshotRequest& request, std::shared_ptr<HeldCall> call);
 
-  // As for Barrier.
+  // Stops waiting for a worker at barriers.
   void WorkerGone(int rank);
   void Fail(const absl::Status& failure);
 
-  // Has all processes started again. Returns what to tell the caller.
+  // Has all processes restarted. Returns the error for the caller.
   absl::Status StartAgain(absl::string_view why);
 
  private:
   enum class Stage {
-    kUndecided,  // There is a log; does the job go on from it?
+    kUndecided,  // There is a log, and the job may resume from it.
     kReadsLog,
     kNew,        // The job begins, or goes back to a snapshot.
-    kRestoring,  // Worker 0 has said to which.
+    kRestoring,  // Worker 0 has chosen a snapshot.
     kUp,
   };
 
-  // This worker has come, or is gone; with the last of all the job is new, if
-  // nothing is decided.
+  // Counts a worker that has come, or is gone; after the last of all, the job
+  // is new, if nothing is decided.
   void CountAsArrived(int rank) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void ReadLog();
   absl::Status Recover();
@@ -130,12 +129,12 @@ class ShardSnapshots {
               std::shared_ptr<HeldCall> call);
   absl::Status BeginLog(int64_t number) ABSL_EXCLUSIVE_LOCKS_REQUIRED(log_mu_);
   absl::StatusOr<grpc::ByteBuffer> Found();
-  // The answer to a worker that goes back alone.
+  // Returns the answer to a worker that goes back alone.
   absl::StatusOr<FindSnapshotsResponse> FoundAlone(
       const FindSnapshotsRequest& request) const;
   absl::Status Rewind(int rank, int64_t number);
-  // The log from this number on, or from an earlier one. Workers that go back
-  // at the same time share it.
+  // Returns the log from this number on, or from an earlier one. Workers that
+  // go back at the same time share it.
   absl::StatusOr<std::shared_ptr<const LoggedJob>> LogFrom(int64_t number);
   absl::Status Join(const RestoreRequest& request);
   absl::StatusOr<grpc::ByteBuffer> SaveNow(int64_t number);
@@ -150,23 +149,24 @@ class ShardSnapshots {
   Stage stage_ ABSL_GUARDED_BY(mu_);
   uint64_t epoch_ ABSL_GUARDED_BY(mu_);
   bool recovered_ ABSL_GUARDED_BY(mu_) = false;
-  // Workers that came without an epoch, or are gone, while nothing was decided.
+  // The workers that came without an epoch, or left, before the decision.
   std::set<int> came_ ABSL_GUARDED_BY(mu_);
-  // The incarnation of each worker that knows where the job goes on.
+  // The incarnation of each worker that knows where the job resumes.
   std::map<int, uint64_t> members_ ABSL_GUARDED_BY(mu_);
-  // Likewise, of each worker that came without knowing this server: when it
-  // registers again, after its connection broke, it knows it.
+  // The incarnation of each worker that came without knowing this server: when
+  // it registers again, after its connection broke, it knows it.
   std::map<int, uint64_t> newcomers_ ABSL_GUARDED_BY(mu_);
-  // The latest request of each worker.
+  // The latest requests of each worker.
   std::map<int, FindSnapshotsRequest> workers_have_ ABSL_GUARDED_BY(mu_);
   std::map<int, SaveSnapshotRequest> workers_save_ ABSL_GUARDED_BY(mu_);
-  std::set<int> behind_ ABSL_GUARDED_BY(mu_);  // Joined, and not saved since.
+  // The workers that joined and have not saved.
+  std::set<int> behind_ ABSL_GUARDED_BY(mu_);
   std::optional<int64_t> restored_ ABSL_GUARDED_BY(mu_);
 
   // Held while the log's files change, or are read for workers.
   Mutex log_mu_ ABSL_ACQUIRED_BEFORE(mu_);
-  // What is in memory of the log, for workers that have not caught up, and the
-  // number from which it begins.
+  // The log in memory, for workers that have not caught up, and the number from
+  // which it begins.
   std::weak_ptr<const LoggedJob> read_ ABSL_GUARDED_BY(log_mu_);
   int64_t read_from_ ABSL_GUARDED_BY(log_mu_) = 0;
 

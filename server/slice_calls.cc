@@ -1,5 +1,5 @@
-// The calls that read and change slices: initial weights, pulls, pushes, and
-// positions.
+// Handles the calls that read and change slices: initial weights, pulls,
+// pushes, and positions.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -26,7 +26,7 @@ struct SliceRequest {
 
 namespace {
 
-// When a call arrived, and whether it wants weights back.
+// The arrival time of a call, and whether it wants weights back.
 struct Arrival {
   Arrival(const Clock* clock, std::shared_ptr<ServerMetrics> metrics)
       : clock(clock), metrics(std::move(metrics)), time(clock->Now()) {}
@@ -82,14 +82,14 @@ HeldPushes::Id IdOf(const SliceMessage& header) {
           header.iteration(), header.bucket(), header.slice()};
 }
 
-// The push is held; this answers it.
+// Answers a push that is held.
 void HandlePush(SliceRequest request, const Arrival& arrival,
                 const std::shared_ptr<HeldPushes>& held,
                 ShardSnapshots* snapshots) {
   const SliceMessage header = request.message.header;
   const PayloadPieces& pieces = request.message.payload.pieces;
-  // The slice completes and validates what lacks positions, and has what only
-  // the compressor can read checked by its part.
+  // The slice completes and validates pushes that lack positions, and its
+  // server-side codec checks those that only the compressor can read.
   const bool lacks_positions = LacksPositions(pieces);
   const bool is_plain = !lacks_positions && !CodedByCompressor(pieces);
   absl::StatusOr<PayloadInfo> info = PayloadInfo();
@@ -221,7 +221,7 @@ void ServerCalls::Pull(const Caller& caller, const grpc::ByteBuffer& request,
   // Pull may wait for an update of the slice and encode all its weights.
   work_queue_->Schedule([call, arrival = Arrival(clock_, metrics_),
                          snapshots = snapshots_, opened = *std::move(opened)] {
-    // Slices have their weights before the log has begun.
+    // The log begins after the slices have their weights.
     if (const absl::Status up = snapshots->CheckUp(); !up.ok()) {
       call->Respond(up);
       return;
@@ -255,10 +255,10 @@ void ServerCalls::Push(const Caller& caller, const grpc::ByteBuffer& request,
       *config_, arrival.wants_weights ? opened->slice->num_elements() : 0);
   absl::StatusOr<std::shared_ptr<const void>> claim =
       answers_.Take(rank, answer_bytes);
-  // A repeat takes over the answer, so it counts in any case.
+  // A repeat receives the answer, so it counts in any case.
   call->Keep(claim.ok() ? *claim : answers_.Count(rank, answer_bytes));
   if (!held_pushes_->Hold(id, call)) return;
-  // Finish sets it before it looks for pushes that are held.
+  // Finish sets it before it looks for held pushes.
   if (stopped_) {
     held_pushes_->Release(id)->Respond(snapshots_->StartAgain(kStopped));
     return;

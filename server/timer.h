@@ -12,12 +12,11 @@
 
 namespace ps {
 
-// Starts its thread on the first call of At. Thread-safe.
+// A timer. Starts its thread on the first call of At. Thread-safe.
 class Timer {
  public:
-  // schedule(work) runs due work on some thread. Null: work runs on the timer's
-  // own thread, and must then be short.
-  // `clock` is not owned.
+  // schedule(work) runs due work on some thread. If it is null, work runs on
+  // the timer's own thread, and must then be short. `clock` is not owned.
   using ScheduleWork = std::function<void(std::function<void()> work)>;
   explicit Timer(ScheduleWork schedule = nullptr,
                  const Clock* clock = SteadyClock());

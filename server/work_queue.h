@@ -12,7 +12,7 @@
 
 namespace ps {
 
-// Thread-safe.
+// A pool of threads. Thread-safe.
 class WorkQueue {
  public:
   explicit WorkQueue(int num_threads);
@@ -24,7 +24,7 @@ class WorkQueue {
   // order.
   void Schedule(std::function<void()> work);
 
-  // Work that has not begun.
+  // The number of works that have not begun.
   int64_t size() const;
 
  private:

@@ -11,7 +11,7 @@
 namespace ps {
 namespace {
 
-// Bits are reversed: the polynomial 0x1EDC6F41.
+// The bits of the polynomial 0x1EDC6F41 are reversed.
 constexpr uint32_t kPolynomial = 0x82f63b78;
 
 constexpr std::array<uint32_t, 256> Table() {

@@ -68,7 +68,7 @@ class RealOutputFile final : public OutputFile {
   const int fd_;
 };
 
-// Makes what was created or renamed in a folder survive a loss of power.
+// Makes new and renamed files of a folder survive a loss of power.
 absl::Status SyncFolder(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return Failure("open the folder", path, errno);

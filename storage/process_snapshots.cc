@@ -22,15 +22,16 @@ namespace {
 
 constexpr char kConfig[] = "config";
 constexpr char kData[] = "data";
-constexpr char kDone[] = "done";  // A file.
+// The name of a file that marks the job as done.
+constexpr char kDone[] = "done";
 
-// How often a job saves does not change what it computes.
+// Returns the shared config without `checkpoint`, which changes no result.
 std::string ComparedText(JobConfig config) {
   config.clear_checkpoint();
   return SharedConfigText(config);
 }
 
-// What Write puts into the note; empty if it is something else.
+// Returns a text that Write put into the note; empty if there is none.
 std::string TextOf(const std::string& note, const char* name) {
   const Json json = ParseJson(note);
   const auto text = json.find(name);
@@ -121,7 +122,7 @@ ProcessSnapshots::~ProcessSnapshots() { Flush().IgnoreError(); }
 absl::StatusOr<std::unique_ptr<ProcessSnapshots>> ProcessSnapshots::Open(
     const ProcessSnapshotsOptions& options) {
   std::unique_ptr<ProcessSnapshots> snapshots(new ProcessSnapshots(options));
-  // Now rather than when the first snapshot is due.
+  // An error should come now rather than when the first snapshot is due.
   PS_RETURN_IF_ERROR(Annotate(options.files->MakeFolder(snapshots->folder_),
                               "cannot keep snapshots (checkpoint.directory)"));
   PS_ASSIGN_OR_RETURN(snapshots->lock_,
@@ -133,7 +134,7 @@ absl::StatusOr<std::unique_ptr<ProcessSnapshots>> ProcessSnapshots::Open(
 absl::Status ProcessSnapshots::Find() {
   PS_ASSIGN_OR_RETURN(const std::vector<int64_t> all,
                       ListSnapshots(files_, folder_));
-  // The latest first.
+  // The loop starts with the latest.
   for (auto each = all.rbegin(); each != all.rend(); ++each) {
     const int64_t number = *each;
     const absl::StatusOr<Snapshot> snapshot =
@@ -147,14 +148,14 @@ absl::Status ProcessSnapshots::Find() {
       numbers_.insert(numbers_.begin(), number);
       continue;
     }
-    // Anything else may pass, and is no reason to go back; but nothing has to,
-    // if a later one is whole.
+    // Any other error may be temporary, and is no reason to fall back; but it
+    // can be ignored if a later snapshot is whole.
     const bool damaged = absl::IsDataLoss(whole) || absl::IsNotFound(whole);
     if (!damaged && numbers_.empty()) return whole;
     damaged_.insert(damaged_.begin(), number);
     LOG(ERROR) << "snapshot " << number << " is not used: " << whole.message();
   }
-  // What is damaged was saved later.
+  // A damaged snapshot was saved later than the beginning.
   if (!damaged_.empty() && !numbers_.empty() && numbers_.back() == 0) {
     numbers_.clear();
   }
@@ -242,7 +243,7 @@ absl::StatusOr<SnapshotParts> ProcessSnapshots::Take(int64_t number) {
         absl::StrCat(folder_, " has no whole snapshot ", number));
   }
   PS_ASSIGN_OR_RETURN(SnapshotParts parts, Read(number));
-  // Another process may not have them, and this one will write them anew.
+  // Other processes may lack these, and this one will write them again.
   PS_RETURN_IF_ERROR(RemoveNewer(files_, folder_, number));
   MutexLock lock(&mu_);
   whole_.erase(whole_.upper_bound(number), whole_.end());
@@ -274,7 +275,7 @@ void ProcessSnapshots::Save(int64_t number, SnapshotParts parts,
                  << " was not saved: " << written.message()
                  << ". The job goes on; make room or mend it before the next "
                     "one is due";
-      // Its unfinished files.
+      // Unfinished files of this snapshot are removed, too.
       RemoveOlder(files_, folder_, keep_last_, needed).IgnoreError();
     }
     MutexLock lock(&mu_);
@@ -287,8 +288,9 @@ void ProcessSnapshots::Save(int64_t number, SnapshotParts parts,
 
 absl::Status ProcessSnapshots::Write(int64_t number, const SnapshotParts& parts,
                                      int64_t needed) {
-  // Before the new one is written rather than afterwards: another process may
-  // still be writing the one before it, and then only has the one before that.
+  // Old snapshots are removed before the new one is written rather than
+  // afterwards: another process may still be writing the previous one, and then
+  // only has the one before that.
   PS_RETURN_IF_ERROR(RemoveOlder(files_, folder_, keep_last_, needed));
   PS_ASSIGN_OR_RETURN(SnapshotWriter writer,
                       SnapshotWriter::Create(files_, folder_, number));

@@ -1,4 +1,4 @@
-// The snapshots of one process of a job.
+// Saves and restores the snapshots of one process of a job.
 #ifndef STORAGE_PROCESS_SNAPSHOTS_H_
 #define STORAGE_PROCESS_SNAPSHOTS_H_
 
@@ -25,12 +25,12 @@ namespace ps {
 
 struct ProcessSnapshotsOptions {
   Files* files = Files::Real();  // Not owned.
-  // With a checkpoint.directory. Not owned; used by Open only.
+  // The job, with a checkpoint.directory. Not owned; used by Open only.
   const JobConfig* config = nullptr;
   std::string process;  // ServerProcess or WorkerProcess; names the folder.
-  // The text of the DataDescription of a worker's data; empty: it has none.
+  // The text of the DataDescription of a worker's data; empty if it has none.
   std::string data_text;
-  // Whether what it saves does not depend on cluster.num_servers.
+  // Whether the snapshots do not depend on cluster.num_servers.
   bool any_num_servers = false;
   // Called after each snapshot, on the thread that writes it, with the time
   // that it took and the result. May be null.
@@ -38,14 +38,14 @@ struct ProcessSnapshotsOptions {
       nullptr;
 };
 
-// "server-0-of-2". Servers of another number have other slices.
+// Returns "server-0-of-2". Slices depend on the number of servers.
 std::string ServerProcess(int index, int num_servers);
-// "worker-0".
+// Returns "worker-0".
 std::string WorkerProcess(int rank);
-// Of a ServerProcess; nullopt for anything else.
+// Returns the number of a ServerProcess; nullopt for anything else.
 std::optional<int> NumServersOf(absl::string_view process);
 
-// Keeps other processes from a process's folder, which must exist. Errors:
+// Locks a process's folder, which must exist, against other processes. Errors:
 // kUnavailable if one of them uses it. A file system without locks is logged.
 absl::StatusOr<std::unique_ptr<FileLock>> LockProcess(
     Files* files, const std::string& folder);
@@ -53,76 +53,77 @@ absl::StatusOr<std::unique_ptr<FileLock>> LockProcess(
 // Undoes ProcessSnapshots::MarkDone in this folder.
 absl::Status ForgetDone(Files* files, const std::string& folder);
 
-// What one process saves at one moment: bytes by name.
+// The parts of a process's state at one moment: bytes by name.
 using SnapshotParts = std::map<std::string, std::string>;
 
-// The job to which a snapshot with this note belongs, without the fields that
-// may differ between processes. Errors: those of ParseConfig.
+// Returns the job to which a snapshot with this note belongs, without the
+// fields that may differ between processes. Errors: those of ParseConfig.
 absl::StatusOr<JobConfig> JobOfNote(const std::string& note);
-// The description of the data; empty if the note has none.
+// Returns the description of the data; empty if the note has none.
 std::string DataOfNote(const std::string& note);
 std::string NoteOf(const JobConfig& job, const std::string& data_text);
-// kFailedPrecondition, which names the difference, unless a snapshot with this
-// note was made with the data that `data_text` describes, or says nothing of
-// data. `where` names the snapshot.
+// Checks that a snapshot with this note was made with the data that `data_text`
+// describes, or describes no data. Errors: kFailedPrecondition names the
+// difference. `where` names the snapshot.
 absl::Status CheckSameData(const std::string& note,
                            const std::string& data_text,
                            const std::string& where);
 
-// Snapshot 0 stands for the beginning of the job and is empty. It tells a
-// process that has not saved anything yet from one that has lost its folder.
-//
-// Thread-safe.
+// The snapshots in a process's folder. Snapshot 0 stands for the beginning of
+// the job and is empty. It distinguishes a process that has not saved anything
+// yet from one that has lost its folder. Thread-safe.
 class ProcessSnapshots {
  public:
-  // Reads and checks the snapshots that are there, and logs which are damaged,
-  // or cannot be read and are older than one that is whole. Errors:
-  // kUnavailable if another process uses the folder; kFailedPrecondition, with
-  // what differs, for a snapshot of another job or other data; those of the
-  // file system, if the latest cannot be read.
+  // Reads and checks the existing snapshots, and logs which are damaged, or are
+  // unreadable and older than a whole one. Errors: kUnavailable if another
+  // process uses the folder; kFailedPrecondition, with the difference, for a
+  // snapshot of another job or other data; those of the file system, if the
+  // latest cannot be read.
   static absl::StatusOr<std::unique_ptr<ProcessSnapshots>> Open(
       const ProcessSnapshotsOptions& options);
 
-  // Waits until everything is written.
+  // Waits until all snapshots are written.
   ~ProcessSnapshots();
 
-  // Those that are whole when Open returns (or the beginning, once that is
-  // saved), and those that are damaged. Ascending.
+  // The whole snapshots when Open returns (or the beginning, once that is
+  // saved), and the damaged ones. Ascending.
   const std::vector<int64_t>& numbers() const { return numbers_; }
   const std::vector<int64_t>& damaged() const { return damaged_; }
 
-  // The latest that is whole; -1 if there is none.
+  // The latest whole snapshot; -1 if there is none.
   int64_t latest() const;
 
-  // Those that are whole now, but none that all processes have a later one of.
+  // The snapshots that are whole now, except those older than one that all
+  // processes have.
   std::set<int64_t> written() const;
 
   // Whether the job was done when Open looked.
   bool done() const { return done_; }
-  // From now on, also after a loss of power, whoever opens the folder finds
-  // that the job is done; or that it is not.
+  // Records that the job is done, or that it is not, for all that open the
+  // folder later, also after a loss of power.
   absl::Status MarkDone();
   absl::Status ForgetDone();
 
   // Saves snapshot 0, if there is none.
   absl::Status SaveBeginning();
 
-  // The numbers and the parts of snapshots that are there now.
+  // Return the numbers and the parts of the snapshots that exist now.
   absl::StatusOr<std::vector<int64_t>> SavedNow() const;
   absl::StatusOr<SnapshotParts> Read(int64_t number) const;
 
-  // The parts of one of numbers(), from which this process goes on: later ones
-  // are removed. Errors: kDataLoss names what is damaged; kNotFound.
+  // Returns the parts of one of numbers(), from which this process resumes:
+  // later ones are removed. Errors: kDataLoss names the damaged file;
+  // kNotFound.
   absl::StatusOr<SnapshotParts> Take(int64_t number);
 
-  // Waits until the snapshot before has been written. Then removes old ones,
-  // but none from the latest of `written_by_all` on, and writes this one on a
-  // thread of its own. A failure is logged and leaves the latest snapshots as
-  // they are.
+  // Saves a snapshot. Waits until the previous one has been written. Then
+  // removes old ones, but none from the latest of `written_by_all` on, and
+  // writes this one on a thread of its own. A failure is logged and leaves the
+  // latest snapshots unchanged.
   void Save(int64_t number, SnapshotParts parts,
             const std::set<int64_t>& written_by_all);
 
-  // Waits until everything is written. Returns the error of the last Save.
+  // Waits until all snapshots are written. Returns the error of the last Save.
   absl::Status Flush();
 
   const std::string& folder() const { return folder_; }
@@ -151,7 +152,7 @@ class ProcessSnapshots {
   Mutex writer_mu_;
   Thread writer_ ABSL_GUARDED_BY(writer_mu_);  // May have ended.
   mutable Mutex mu_;
-  absl::Status result_ ABSL_GUARDED_BY(mu_);  // Of the last Save.
+  absl::Status result_ ABSL_GUARDED_BY(mu_);  // The result of the last Save.
   std::set<int64_t> whole_ ABSL_GUARDED_BY(mu_);
 };
 

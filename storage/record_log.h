@@ -1,11 +1,11 @@
-// A log: records that are appended one by one, and read again after a crash.
+// Writes and reads logs: records that are appended, and read after a crash.
 //
 //     log    := "gradsieve-log 1\n" record*
 //     record := length u32 | its CRC-32C u32 | the bytes' CRC-32C u32 | bytes
 //
 // Integers are little-endian. A process that dies may leave an incomplete last
-// record, which is cut off when the log is continued. Anything else that is not
-// as it was written is an error.
+// record, which is cut off when the log is continued. Any other damage is an
+// error.
 #ifndef STORAGE_RECORD_LOG_H_
 #define STORAGE_RECORD_LOG_H_
 
@@ -22,10 +22,10 @@
 
 namespace ps {
 
-// Not thread-safe.
+// Writes a log. Not thread-safe.
 class RecordLogWriter {
  public:
-  // A new log. `files` is not owned.
+  // Creates a new log. `files` is not owned.
   static absl::StatusOr<RecordLogWriter> Create(Files* files,
                                                 const std::string& path);
 
@@ -34,7 +34,7 @@ class RecordLogWriter {
   // records: the file may end in a part of one.
   absl::Status Append(absl::Span<const absl::string_view> pieces);
 
-  // What was appended survives a loss of power. May run beside Append.
+  // Makes the appended records survive a loss of power. May run beside Append.
   absl::Status Sync() { return file_->Sync(); }
 
   int64_t size_bytes() const { return size_bytes_; }
@@ -51,23 +51,23 @@ class RecordLogWriter {
   absl::Status failure_;
 };
 
-// The records of a log, in memory.
+// Holds the records of a log in memory.
 class RecordLogReader {
  public:
-  // Errors: kDataLoss that names the file and the place of the damage; those of
-  // the file system.
+  // Reads a log. Errors: kDataLoss that names the file and the place of the
+  // damage; those of the file system.
   static absl::StatusOr<RecordLogReader> Open(Files* files,
                                               const std::string& path);
 
-  // Valid as long as this object.
+  // The records, valid as long as this object.
   const std::vector<absl::string_view>& records() const { return records_; }
 
-  // Bytes of an incomplete last record; 0 if there is none.
+  // The bytes of an incomplete last record; 0 if there is none.
   int64_t incomplete_bytes() const {
     return static_cast<int64_t>(bytes_->size()) - whole_;
   }
 
-  // Goes on writing behind the last whole record.
+  // Continues to write after the last whole record.
   absl::StatusOr<RecordLogWriter> Continue(Files* files) const;
 
  private:
@@ -75,10 +75,10 @@ class RecordLogReader {
   absl::Status Parse();
 
   std::string path_;
-  // On the heap, so that views stay valid when this object moves.
+  // These are on the heap, so that views stay valid when this object moves.
   std::unique_ptr<std::string> bytes_;
   std::vector<absl::string_view> records_;
-  int64_t whole_ = 0;  // Bytes up to the end of the last whole record.
+  int64_t whole_ = 0;  // The bytes up to the end of the last whole record.
 };
 
 }  // namespace ps

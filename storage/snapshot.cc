@@ -27,7 +27,7 @@ std::string FolderOf(const std::string& folder, int64_t number) {
   return absl::StrCat(folder, "/", kPrefix, number);
 }
 
-// Does nothing if there is none.
+// Removes a snapshot; does nothing if there is none.
 absl::Status RemoveSnapshot(Files* files, const std::string& folder) {
   const std::string removed = folder + kRemoved;
   PS_RETURN_IF_ERROR(files->Remove(removed));
@@ -53,7 +53,7 @@ absl::Status Damaged(const std::string& path, absl::string_view problem) {
   return absl::DataLossError(absl::StrCat(path, " is damaged: it ", problem));
 }
 
-// Takes the manifest's fields; false if one is missing or of another kind.
+// Reads the manifest's fields; false if one is missing or of another type.
 bool TakeFields(const Json& json, Snapshot* snapshot) {
   const auto is = [&json](const char* key, auto kind) {
     return json.contains(key) && (json[key].*kind)();

@@ -1,14 +1,14 @@
-// Snapshots: files that a process writes at one moment, all of them or none.
+// Writes and reads snapshots: files that a process writes atomically.
 //
-//     FOLDER/snapshot-120/NAME...    what was saved
-//     FOLDER/snapshot-120/manifest   "gradsieve-snapshot 1 CRC32C" of what
-//                                    follows, and then JSON: the number, a
+//     FOLDER/snapshot-120/NAME...    the saved parts
+//     FOLDER/snapshot-120/manifest   "gradsieve-snapshot 1 CRC32C" of the bytes
+//                                    that follow, and then JSON: the number, a
 //                                    note, and each file's name, bytes and
 //                                    CRC-32C
 //
 // A snapshot is written as snapshot-120.unfinished and renamed when everything
 // has been synced; it is renamed to snapshot-120.removed.unfinished before it
-// is removed, so that what has the name of a snapshot is a whole one.
+// is removed, so that every folder with the name of a snapshot is a whole one.
 #ifndef STORAGE_SNAPSHOT_H_
 #define STORAGE_SNAPSHOT_H_
 
@@ -32,15 +32,16 @@ struct SnapshotPart {
 struct Snapshot {
   int64_t number = 0;  // At least 0; higher is later.
   std::string folder;  // FOLDER/snapshot-NUMBER.
-  // What belongs to it besides the files; its writer knows what it means.
+  // A text besides the files, whose meaning its writer knows.
   std::string note;
   std::vector<SnapshotPart> parts;
 };
 
-// Not thread-safe. What was not committed is removed by the next RemoveOlder.
+// Writes a snapshot. Not thread-safe. The next RemoveOlder removes a snapshot
+// that was not committed.
 class SnapshotWriter {
  public:
-  // `files` is not owned. Errors: those of the file system.
+  // Creates a snapshot. `files` is not owned. Errors: those of the file system.
   static absl::StatusOr<SnapshotWriter> Create(Files* files,
                                                const std::string& folder,
                                                int64_t number);
@@ -48,7 +49,7 @@ class SnapshotWriter {
   // Writes one file. `name` is a file's name, not "manifest".
   absl::Status Add(const std::string& name, absl::string_view bytes);
 
-  // Must be the last call. Replaces a snapshot of the same number.
+  // Commits; must be the last call. Replaces a snapshot of the same number.
   absl::Status Commit(const std::string& note);
 
  private:
@@ -60,22 +61,22 @@ class SnapshotWriter {
   Snapshot snapshot_;
 };
 
-// The numbers of the snapshots in a folder, ascending; none if there is no
-// folder. Not all of them need be whole.
+// Returns the numbers of the snapshots in a folder, ascending; none if there is
+// no folder. Some of them may be damaged.
 absl::StatusOr<std::vector<int64_t>> ListSnapshots(Files* files,
                                                    const std::string& folder);
 
-// Reads and checks the manifest. Errors: kDataLoss that names what is damaged;
-// those of the file system.
+// Reads and checks the manifest. Errors: kDataLoss that names the damage; those
+// of the file system.
 absl::StatusOr<Snapshot> OpenSnapshot(Files* files, const std::string& folder,
                                       int64_t number);
 
-// Reads and checks one file of a snapshot. Errors: likewise; kNotFound if the
-// snapshot has no such file.
+// Reads and checks one file of a snapshot. Errors: those of OpenSnapshot;
+// kNotFound if the snapshot has no such file.
 absl::StatusOr<std::string> ReadPart(Files* files, const Snapshot& snapshot,
                                      const std::string& name);
 
-// Reads and checks everything.
+// Reads and checks the manifest and all files.
 absl::Status VerifySnapshot(Files* files, const std::string& folder,
                             int64_t number);
 
@@ -83,8 +84,8 @@ absl::Status VerifySnapshot(Files* files, const std::string& folder,
 absl::Status RemoveNewer(Files* files, const std::string& folder,
                          int64_t number);
 
-// Removes what was left unfinished, and all snapshots but the `keep` latest and
-// those from number `needed` on.
+// Removes unfinished snapshots, and all others but the `keep` latest and those
+// from number `needed` on.
 absl::Status RemoveOlder(Files* files, const std::string& folder, int keep,
                          int64_t needed);
 

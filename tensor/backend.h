@@ -1,4 +1,4 @@
-// A device: its memory, and the kernels that run on it.
+// The interface of a device: its memory, and the kernels that run on it.
 #ifndef TENSOR_BACKEND_H_
 #define TENSOR_BACKEND_H_
 
@@ -31,41 +31,41 @@ class WorkAsItIs final : public Recording {
   const std::function<absl::Status()> work_;
 };
 
-// A backend is used by one thread at a time, except where a method says
-// otherwise.
+// A device. A backend is used by one thread at a time, except where a method
+// says otherwise.
 //
-// But between StartOverlap and EndOverlap two threads may use it at once, one
-// on each side. The *compute side* is nn(), sequences() and vectors(),
+// However, between StartOverlap and EndOverlap two threads may use it at once,
+// one on each side. The *compute side* is nn(), sequences() and vectors(),
 // everything planned with them, input uploads, Record() and Mark(). The
 // *compression side* is sparse() and its sieves, CopyFromHost, CopyToHost,
 // HostBuffer, CompressAfter() and, after the first mark, Allocate. During this
-// time the compute side must neither allocate nor plan, and must not touch what
-// the compression side reads or writes after a mark.
+// time the compute side must neither allocate nor plan, and must not touch
+// memory that the compression side reads or writes after a mark.
 class Backend {
  public:
   virtual ~Backend() = default;
 
-  // For logs: "cpu".
+  // The name for logs: "cpu".
   virtual absl::string_view name() const = 0;
 
-  // The elements are zero, and aligned to at least 64 bytes. Errors:
-  // kResourceExhausted.
+  // Returns a tensor. The elements are zero, and aligned to at least 64 bytes.
+  // Errors: kResourceExhausted.
   virtual absl::StatusOr<Tensor> Allocate(const Shape& shape) = 0;
 
   // Whether operations compute with threads of the host; UseThreads then sets
-  // their number, at least 1, on which the results depend. Nothing may have
-  // been planned.
+  // their number, at least 1, on which the results depend. No plan may exist
+  // yet.
   virtual bool uses_threads() const { return false; }
   virtual void UseThreads(int) {}
 
-  // `host` holds tensor->size() elements. The copy is complete when the call
-  // returns.
+  // Copies tensor->size() elements from `host`. The copy is complete when the
+  // call returns.
   virtual absl::Status CopyFromHost(const float* host, Tensor* tensor) = 0;
   virtual absl::Status CopyToHost(const Tensor& tensor, float* host) = 0;
 
-  // Uninitialised host memory that CopyToHost fills fastest and that can be
-  // sent without another copy; aligned to at least 16 bytes. Any thread may
-  // drop the last handle, even after the backend is gone.
+  // Returns uninitialised host memory that CopyToHost fills fastest and that
+  // can be sent without another copy; aligned to at least 16 bytes. Any thread
+  // may drop the last handle, even after the backend is gone.
   virtual std::shared_ptr<uint8_t[]> HostBuffer(int64_t size_bytes) {
     return std::shared_ptr<uint8_t[]>(new uint8_t[size_bytes]);
   }
@@ -75,21 +75,21 @@ class Backend {
   virtual bool overlaps_compression() const { return false; }
 
   // From here on the compression side's operations wait only for the marks
-  // given to CompressAfter, and no longer for everything that the compute side
-  // was given before them. The compute side's thread calls both methods while
-  // the other thread is idle. Work given after EndOverlap runs after all work
-  // given to either side before it.
+  // given to CompressAfter, and no longer for all earlier work of the compute
+  // side. The compute side's thread calls both methods while the other thread
+  // is idle. Work given after EndOverlap runs after all work given to either
+  // side before it.
   virtual absl::Status StartOverlap() { return absl::OkStatus(); }
   virtual absl::Status EndOverlap() { return absl::OkStatus(); }
 
   // Marks the end of the work given to the compute side so far. Returns the
   // mark's number, which is valid until EndOverlap.
   virtual absl::StatusOr<int64_t> Mark() { return 0; }
-  // Work given to the compression side from now on runs after the mark.
+  // Makes later work of the compression side run after the mark.
   virtual absl::Status CompressAfter(int64_t) { return absl::OkStatus(); }
 
-  // For inputs of layers. Null: there is nothing to gain, and CopyFromHost does
-  // as well.
+  // Creates an upload for inputs of layers. Null if nothing is gained, and
+  // CopyFromHost is as fast.
   virtual absl::StatusOr<std::unique_ptr<InputUpload>> NewInputUpload() {
     return std::unique_ptr<InputUpload>();
   }
@@ -104,30 +104,30 @@ class Backend {
       const std::function<absl::Status()>& work) {
     return std::unique_ptr<Recording>(new WorkAsItIs(work));
   }
-  // Changes when existing recordings may hold addresses of the backend's own
-  // memory that are no longer valid. Planning can cause this.
+  // A number that changes when existing recordings may hold addresses of the
+  // backend's own memory that are no longer valid. Planning can cause this.
   virtual int64_t memory_version() const { return 0; }
 
-  // These live as long as the backend.
+  // The kernels live as long as the backend.
   virtual NnKernels& nn() = 0;
   virtual SequenceKernels& sequences() = 0;
   virtual SparseKernels& sparse() = 0;
-  // For layers; operations run in order with those of nn() and sequences().
+  // Kernels for layers, which run in order with nn() and sequences().
   virtual VectorKernels& vectors() { return sparse(); }
 };
 
 struct CpuBackendOptions {
-  // Threads used by one operation; at least 1. The results of the sparse
-  // kernels do not depend on it.
+  // The number of threads used by one operation; at least 1. The results of the
+  // sparse kernels do not depend on it.
   int num_threads = 1;
 };
 
-// Defined in //tensor/cpu. Errors: kInvalidArgument.
+// Creates the CPU's backend. Defined in //tensor/cpu. Errors: kInvalidArgument.
 absl::StatusOr<std::unique_ptr<Backend>> NewCpuBackend(
     const CpuBackendOptions& options);
 
-// The same without layers, for compressors; nn() and sequences() end the
-// process. Defined in //tensor/cpu:compressor_backend. Errors:
+// Creates a backend without layers, for compressors; nn() and sequences() end
+// the process. Defined in //tensor/cpu:compressor_backend. Errors:
 // kInvalidArgument.
 absl::StatusOr<std::unique_ptr<Backend>> NewCpuCompressorBackend(
     const CpuBackendOptions& options);

@@ -12,7 +12,7 @@ namespace ps {
 absl::StatusOr<Tensor> CountingBackend::Allocate(const Shape& shape) {
   const int64_t bytes =
       NumElements(shape) * static_cast<int64_t>(sizeof(float));
-  const size_t mapped = static_cast<size_t>(bytes) + 1;  // Never none.
+  const size_t mapped = static_cast<size_t>(bytes) + 1;  // The size is never 0.
   void* const data = mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (data == MAP_FAILED) {

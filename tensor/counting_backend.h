@@ -12,14 +12,13 @@
 namespace ps {
 
 // Plans and computes as another backend, which uses the host's memory, and adds
-// up the bytes of its tensors. These take no memory until somebody writes to
-// them.
+// up the bytes of its tensors. These take no memory until they are written.
 class CountingBackend final : public Backend {
  public:
   // `backend` is not owned and outlives this one.
   explicit CountingBackend(Backend* backend) : backend_(backend) {}
 
-  // Of all tensors so far.
+  // The bytes of all tensors so far.
   int64_t bytes() const { return bytes_; }
 
   absl::string_view name() const override { return backend_->name(); }

@@ -1,5 +1,5 @@
-// The loss of a network that labels a sequence without knowing which frame each
-// label belongs to.
+// The interface of the loss of a network that labels a sequence without knowing
+// which frame each label belongs to.
 #ifndef TENSOR_CTC_LOSS_H_
 #define TENSOR_CTC_LOSS_H_
 
@@ -10,7 +10,7 @@
 
 namespace ps {
 
-// The labels of one batch; host memory.
+// The labels of one batch, in host memory.
 struct CtcTargets {
   absl::Span<const int32_t> input_lengths;  // [batch], each in [1, steps].
   // All transcripts, one after the other, each label in [1, classes).
@@ -18,7 +18,7 @@ struct CtcTargets {
   absl::Span<const int32_t> label_lengths;  // [batch], each at least 0.
 };
 
-// Frames that a transcript needs: a blank must separate equal neighbours.
+// Returns the frames that a transcript needs: blanks separate equal neighbours.
 inline int64_t CtcFramesNeeded(absl::Span<const int32_t> labels) {
   int64_t frames = static_cast<int64_t>(labels.size());
   for (size_t i = 1; i < labels.size(); ++i) {

@@ -1,4 +1,4 @@
-// Selected elements in the memory of the vector they come from.
+// Describes selected elements in the memory of the vector they come from.
 #ifndef TENSOR_DEVICE_SELECTION_H_
 #define TENSOR_DEVICE_SELECTION_H_
 

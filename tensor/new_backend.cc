@@ -12,7 +12,7 @@
 namespace ps {
 namespace {
 
-// Why no model can be trained on CUDA; empty if one can.
+// Explains why no model can be trained on CUDA; empty if one can.
 std::string WhyNotCuda(const CudaFacts& facts) {
   if (!facts.num_devices.ok()) {
     return std::string(facts.num_devices.status().message());
@@ -22,12 +22,13 @@ std::string WhyNotCuda(const CudaFacts& facts) {
   return "";
 }
 
-// Ranks count from 0, and the device of this one is rank modulo num_devices.
+// Returns the number of workers that share the device. Ranks count from 0, and
+// the device of this one is rank modulo num_devices.
 int NumSharers(const DeviceOptions& options, int num_devices) {
   return (options.workers_on_machine + num_devices - 1) / num_devices;
 }
 
-// An error if the CPU, chosen for `reason`, does not have the precision.
+// Checks that the CPU, chosen for `reason`, has the precision.
 absl::Status CheckCpuPrecision(const DeviceOptions& options,
                                const std::string& reason) {
   if (options.precision == Precision::kFp32) return absl::OkStatus();

@@ -5,10 +5,10 @@
 namespace ps {
 
 enum class Precision {
-  // 32-bit floats throughout.
+  // All numbers are 32-bit floats.
   kFp32,
-  // As FP32, but products and convolutions keep 10 bits of each factor's
-  // mantissa. CUDA only.
+  // Products and convolutions keep 10 bits of each factor's mantissa; otherwise
+  // like FP32. CUDA only.
   kTf32,
   // Activations, their gradients and the factors of products are bfloat16.
   // Weights and their gradients, sums, normalisation statistics and the loss
@@ -16,7 +16,7 @@ enum class Precision {
   kBf16,
 };
 
-// The name as in training.precision.
+// Returns the name as in training.precision.
 inline const char* PrecisionName(Precision precision) {
   switch (precision) {
     case Precision::kFp32:

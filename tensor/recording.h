@@ -1,4 +1,4 @@
-// Work of a backend that can be repeated without issuing it again.
+// The interface of a backend's recorded work, which can be replayed.
 #ifndef TENSOR_RECORDING_H_
 #define TENSOR_RECORDING_H_
 
@@ -8,18 +8,18 @@
 
 namespace ps {
 
-// Made by Backend::Record, and used by the same thread; must be destroyed
-// before its backend.
+// Recorded work. Created by Backend::Record, and used by the same thread; must
+// be destroyed before its backend.
 class Recording {
  public:
   virtual ~Recording() = default;
 
-  // Gives all of the work to the backend once more, with the recorded addresses
-  // and numbers; the memory at the addresses may have changed.
+  // Gives the work to the backend once more, with the recorded addresses and
+  // numbers; the memory at the addresses may have changed.
   virtual absl::Status Replay() = 0;
 };
 
-// How often work was recorded, and how often a backend refused to record it.
+// The number of recordings, and of refusals by the backend.
 struct RecordingCounts {
   int64_t recorded = 0;
   int64_t failed = 0;

@@ -1,7 +1,7 @@
-// The operations that layers over sequences need from a device. Activations are
-// [steps, batch, features] in row-major order and so time-major: one step of
-// all rows is one block of memory. Their elements may be other than floats if
-// the layout says so.
+// The interface of the operations that layers over sequences need from a
+// device. Activations are [steps, batch, features] in row-major order and so
+// time-major: one step of all rows is one block of memory. Their elements may
+// be other than floats if the layout says so.
 #ifndef TENSOR_SEQUENCE_KERNELS_H_
 #define TENSOR_SEQUENCE_KERNELS_H_
 
@@ -27,11 +27,11 @@ struct EmbeddingShape {
 class EmbeddingOp {
  public:
   virtual ~EmbeddingOp() = default;
-  // [steps, batch, features].
+  // The output [steps, batch, features].
   virtual const ActivationDesc& output() const = 0;
 
-  // tokens: [steps, batch], whole numbers. table: [num_rows, features].
-  // Errors: kInvalidArgument for a token that is not a row number.
+  // Looks up rows. tokens: [steps, batch], whole numbers. table: [num_rows,
+  // features]. Errors: kInvalidArgument for a token that is not a row number.
   virtual absl::Status Forward(const float* tokens, const float* table,
                                float* y) = 0;
 
@@ -67,11 +67,11 @@ struct RecurrentShape {
 class RecurrentOp {
  public:
   virtual ~RecurrentOp() = default;
-  // [steps, batch, hidden].
+  // The output [steps, batch, hidden].
   virtual const ActivationDesc& output() const = 0;
 
-  // The layouts are those of PyTorch's nn.LSTM and nn.GRU; `rows` is num_gates
-  // x hidden.
+  // The weights in the layouts of PyTorch's nn.LSTM and nn.GRU; `rows` is
+  // num_gates x hidden.
   struct Weights {
     const float* input = nullptr;           // weight_ih [rows, features]
     const float* recurrent = nullptr;       // weight_hh [rows, hidden]
@@ -85,24 +85,24 @@ class RecurrentOp {
     float* recurrent_bias = nullptr;
   };
 
-  // Memory that the operation keeps from call to call, in floats.
+  // The memory that the operation keeps from call to call, in floats.
   virtual int64_t num_floats() const = 0;
 
-  // Time spent on the cells so far; the rest of Forward and Backward is
+  // The time spent on the cells so far; the rest of Forward and Backward is
   // products.
   virtual absl::Duration cell_time() const = 0;
 
   // Resets the state before the next step to its initial value of zero.
   virtual void ResetState() = 0;
 
-  // For checkpoints. Save appends the bytes of the state after the last step to
-  // *bytes; Load takes as many off the front of *bytes, which an operation of
-  // the same kind and shape saved, on the same kind of device. Errors:
-  // kDataLoss if there are too few.
+  // Save and load the state, for checkpoints. Save appends the bytes of the
+  // state after the last step to *bytes; Load consumes as many from the front
+  // of *bytes, which an operation of the same kind and shape saved, on the same
+  // kind of device. Errors: kDataLoss if there are too few.
   virtual absl::Status SaveState(std::string* bytes) const = 0;
   virtual absl::Status LoadState(absl::string_view* bytes) = 0;
 
-  // x: [steps, batch, features].
+  // Computes all steps. x: [steps, batch, features].
   virtual absl::Status Forward(const float* x, const Weights& weights,
                                float* y) = 0;
 
@@ -114,13 +114,13 @@ class RecurrentOp {
     float* dx = nullptr;
     Gradients gradients;
   };
-  // Belongs to the latest Forward, with the same x and weights. It may be
+  // Backpropagates the latest Forward, with the same x and weights. It may be
   // called only once for each Forward, since it overwrites Forward's
   // intermediate results.
   virtual absl::Status Backward(const BackwardArguments& arguments) = 0;
 };
 
-// What becomes of the steps of a sequence: the last one, or the mean over all,
+// The reduction of the steps of a sequence: the last one, or the mean over all,
 // summed in float from the first to the last.
 enum class StepReduction { kLast, kMean };
 
@@ -134,40 +134,40 @@ struct FrameWindowShape {
   int64_t stride = 1;
   int64_t before = 0;  // In [0, window).
 
-  // Output frames for an input of `frames` frames: ceil(frames / stride).
+  // Returns the frames of the output: ceil(frames / stride).
   int64_t OutputFrames(int64_t frames) const {
     return (frames + stride - 1) / stride;
   }
 };
 
-// Errors of every Plan: kInvalidArgument, naming the shapes, when they do not
-// fit together.
+// The kernels. Errors of every Plan: kInvalidArgument, naming the shapes, when
+// they do not fit together.
 class SequenceKernels {
  public:
   virtual ~SequenceKernels() = default;
 
-  // See Backend::UseThreads.
+  // Implements Backend::UseThreads.
   virtual void UseThreads(int) {}
 
-  // tokens: plain [steps, batch].
+  // Plans a table lookup. tokens: plain [steps, batch].
   virtual absl::StatusOr<std::unique_ptr<EmbeddingOp>> PlanEmbedding(
       const EmbeddingShape& shape, const ActivationDesc& tokens) = 0;
-  // input: [steps, batch, features].
+  // Plans a recurrent layer. input: [steps, batch, features].
   virtual absl::StatusOr<std::unique_ptr<RecurrentOp>> PlanRecurrent(
       const RecurrentShape& shape, const ActivationDesc& input) = 0;
-  // The same linear layer at every step: [steps, batch, features] to
-  // [steps, batch, out_features].
+  // Plans a linear layer at every step: [steps, batch, features] to [steps,
+  // batch, out_features].
   virtual absl::StatusOr<std::unique_ptr<AffineOp>> PlanSequenceLinear(
       int64_t out_features, const ActivationDesc& input) = 0;
-  // logits: plain [steps, batch, classes].
+  // Plans the CTC loss. logits: plain [steps, batch, classes].
   virtual absl::StatusOr<std::unique_ptr<CtcLossOp>> PlanCtcLoss(
       const ActivationDesc& logits) = 0;
-  // input: [steps, batch, features]. Output:
+  // Plans windows. input: [steps, batch, features]. Output:
   // [OutputFrames(steps), batch, window x features].
   virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanFrameWindow(
       const FrameWindowShape& shape, const ActivationDesc& input) = 0;
-  // input: [steps, batch, features]. Output: [batch, features]. Backward reads
-  // neither x nor y.
+  // Plans a reduction. input: [steps, batch, features]. Output: [batch,
+  // features]. Backward reads neither x nor y.
   virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanStepReduction(
       StepReduction reduction, const ActivationDesc& input) = 0;
 };

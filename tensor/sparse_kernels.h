@@ -1,5 +1,5 @@
-// The operations that compressors need from a device: a few kinds of pass over
-// long vectors.
+// The interface of the operations that compressors need from a device: a few
+// kinds of pass over long vectors.
 //
 // Every result is a pure function of the inputs: work is cut into fixed chunks
 // whose partial sums are added in order, in double, so that results depend
@@ -22,7 +22,7 @@
 
 namespace ps {
 
-// Selected elements of a vector, in ascending order of index.
+// The selected elements of a vector, in ascending order of index.
 struct Selection {
   std::vector<uint32_t> indices;
   std::vector<float> values;
@@ -36,7 +36,7 @@ struct Selection {
 
 // The queries to expect on a vector that is yet to be formed.
 struct SieveGuess {
-  // No later threshold will be lower. Infinity: no query will follow.
+  // A lower bound of later thresholds. Infinity: no query will follow.
   float keep_above = std::numeric_limits<float>::infinity();
   // Whether the moments' sums, which take time, are needed; if not, they are 0.
   bool needs_sums = true;
@@ -48,22 +48,22 @@ class Sieve {
  public:
   virtual ~Sieve() = default;
 
-  // Makes u the vector to look at; u must not change while it is in use.
+  // Sets the vector to u, which must not change while it is in use.
   virtual void Reset(const float* u, int64_t n) = 0;
 
-  // Makes out = residual + gradient the vector to look at. It is formed and
-  // measured as by SparseKernels::AddAndMeasure. The same pass keeps aside the
-  // elements above guess.keep_above. A wrong guess changes the time that the
-  // next call takes, never a result.
+  // Sets the vector to out = residual + gradient. It is formed and measured as
+  // by SparseKernels::AddAndMeasure. The same pass keeps aside the elements
+  // above guess.keep_above. A wrong guess changes the time that the next call
+  // takes, never a result.
   virtual absl::Status ResetToSum(const float* residual, const float* gradient,
                                   int64_t n, const SieveGuess& guess,
                                   float* out, Moments* moments) = 0;
 
-  // Statistics of the exceedances over `location`. `keep_above` is a guess of
-  // the lowest threshold that later calls will ask for, and the elements above
-  // it are kept aside. Fewer are kept if fewer were kept before and `location`
-  // needs no others. The guess affects the time that later calls take (a pass
-  // over the vector for a threshold below it), never a result.
+  // Computes statistics of the exceedances over `location`. `keep_above` is a
+  // guess of the lowest threshold that later calls will ask for, and the
+  // elements above it are kept aside. Fewer are kept if fewer were kept before
+  // and `location` needs no others. The guess affects the time that later calls
+  // take (a pass over the vector for a threshold below it), never a result.
   virtual absl::Status MeasureAbove(float location, float keep_above,
                                     Exceedances* result) = 0;
 
@@ -71,7 +71,7 @@ class Sieve {
   // threshold selects everything.
   virtual absl::Status SelectAbove(float threshold, Selection* selection) = 0;
 
-  // Selects the same elements but leaves them in the memory of a device; valid
+  // Like SelectAbove, but leaves the elements in the memory of a device; valid
   // until the next call. Returns nullopt if the memory is the host's, or if
   // more than `capacity` elements are selected; in that case use SelectAbove.
   // `capacity` must be the same in all calls.
@@ -81,8 +81,9 @@ class Sieve {
   }
 };
 
-// |x| as an integer: its bits without the sign. A larger magnitude has a larger
-// integer; infinity is above all finite floats, and NaNs are above infinity.
+// Returns |x| as an integer: its bits without the sign. A larger magnitude has
+// a larger integer; infinity is above all finite floats, and NaNs are above
+// infinity.
 inline uint32_t MagnitudeBits(float x) {
   uint32_t bits;
   std::memcpy(&bits, &x, sizeof(bits));
@@ -101,8 +102,9 @@ inline float MagnitudeFromBits(uint32_t bits) {
 struct MagnitudeBins {
   static constexpr int kNumBins = 4096;
   uint32_t low = 0;
-  int shift = 19;      // With low = 0: all magnitudes, 16 bins per octave.
-  int64_t stride = 1;  // Samples elements 0, stride, 2 stride, ...
+  int shift = 19;  // With low = 0: all magnitudes, 16 bins per octave.
+  // The distance of sampled elements: 0, stride, 2 stride, ...
+  int64_t stride = 1;
 };
 
 class SparseWork;  // tensor/cuda/sparse/sparse_work.h
@@ -111,31 +113,31 @@ class ThreadPool;  // common/thread_pool.h
 // Vectors have fewer than 2^32 elements. Pointers are to the backend's memory.
 class SparseKernels : public VectorKernels {
  public:
-  // out[i] = residual[i] + gradient[i], and the moments of out, in one pass.
-  // `out` must overlap neither input, so that a caller that finds a NaN still
-  // has both.
+  // Computes out[i] = residual[i] + gradient[i], and the moments of out, in one
+  // pass. `out` must overlap neither input, so that a caller that finds a NaN
+  // still has both.
   virtual absl::Status AddAndMeasure(const float* residual,
                                      const float* gradient, int64_t n,
                                      float* out, Moments* moments) = 0;
 
-  // Computes the moments' sum and sum_squares, which ResetToSum may have left
-  // out; the results are the same bit for bit.
+  // Computes the moments' sum and sum_squares, which ResetToSum may have
+  // omitted; the results are the same bit for bit.
   virtual absl::Status SumMagnitudes(const float* u, int64_t n,
                                      Moments* moments) = 0;
 
-  // The sum of u[i], and the sum of ln |u[i]| over the non-zero elements. All
-  // elements must be finite.
+  // Computes the sum of u[i], and the sum of ln |u[i]| over the non-zero
+  // elements. All elements must be finite.
   virtual absl::Status SumValues(const float* u, int64_t n, double* sum) = 0;
   virtual absl::Status SumLogs(const float* u, int64_t n, double* sum) = 0;
 
-  // The sum of u[i]^2; not finite if any element is not finite.
+  // Computes the sum of u[i]^2; not finite if any element is not finite.
   virtual absl::Status SumSquares(const float* u, int64_t n, double* sum) = 0;
 
-  // The sieve has no vector until Reset or ResetToSum. It must not outlive
-  // these kernels.
+  // Creates a sieve, which has no vector until Reset or ResetToSum. It must not
+  // outlive these kernels.
   virtual std::unique_ptr<Sieve> NewSieve() = 0;
 
-  // counts: [MagnitudeBins::kNumBins].
+  // Fills a histogram. counts: [MagnitudeBins::kNumBins].
   virtual absl::Status CountMagnitudes(const float* u, int64_t n,
                                        const MagnitudeBins& bins,
                                        std::vector<int64_t>* counts) = 0;
@@ -145,24 +147,24 @@ class SparseKernels : public VectorKernels {
   virtual absl::Status SelectEqual(const float* u, int64_t n, float magnitude,
                                    int64_t limit, Selection* selection) = 0;
 
-  // selection->values[i] = u[selection->indices[i]]; the indices may be in any
-  // order.
+  // Sets selection->values[i] = u[selection->indices[i]]; the indices may be in
+  // any order.
   virtual absl::Status Gather(const float* u, Selection* selection) = 0;
 
-  // out[i] = u[indices[i]]; `out` is in the backend's memory.
+  // Sets out[i] = u[indices[i]]; `out` is in the backend's memory.
   virtual absl::Status GatherTo(const float* u,
                                 const std::vector<uint32_t>& indices,
                                 float* out) = 0;
 
-  // u[selection.indices[i]] = selection.values[i].
+  // Sets u[selection.indices[i]] = selection.values[i].
   virtual absl::Status Scatter(const Selection& selection, float* u) = 0;
 
-  // u[selection.indices[i]] += selection.values[i]. No index may occur twice.
+  // Adds values[i] to u[indices[i]]. No index may occur twice.
   virtual absl::Status AddAt(const Selection& selection, float* u) = 0;
 
-  // The steps that these kernels are made of, for the device code of
-  // compressors (compressors/cuda). Null if the memory is the host's. Lives as
-  // long as these kernels.
+  // The steps that these kernels consist of, for the device code of compressors
+  // (compressors/cuda). Null if the memory is the host's. Lives as long as
+  // these kernels.
   virtual SparseWork* device_work() { return nullptr; }
 
   // The threads of these kernels, for other loops over the same memory. Null if

@@ -22,14 +22,14 @@ inline int64_t NumElements(const Shape& shape) {
   return n;
 }
 
-// For messages: "[64, 1, 28, 28]".
+// Returns a text for messages: "[64, 1, 28, 28]".
 inline std::string ShapeString(const Shape& shape) {
   return absl::StrCat("[", absl::StrJoin(shape, ", "), "]");
 }
 
-// A handle: copies share the elements, which live as long as any handle does.
-// Made by Backend::Allocate, or by View over memory that somebody else owns.
-// Not thread-safe: the elements have no lock.
+// A handle to an array; copies share the elements, which live as long as any
+// handle does. Created by Backend::Allocate, or by View over memory with
+// another owner. Not thread-safe: the elements have no lock.
 class Tensor {
  public:
   Tensor() = default;
@@ -39,7 +39,7 @@ class Tensor {
         shape_(std::move(shape)),
         size_(NumElements(shape_)) {}
 
-  // `data` is not owned and must outlive the tensor and all its slices.
+  // Returns a view. `data` is not owned and must outlive the tensor and slices.
   static Tensor View(float* data, Shape shape) {
     return Tensor(std::shared_ptr<float>(std::shared_ptr<float>(), data),
                   std::move(shape));
@@ -50,7 +50,7 @@ class Tensor {
   const Shape& shape() const { return shape_; }
   int64_t size() const { return size_; }
 
-  // Elements [begin, end) of the flattened tensor; shares them.
+  // Returns elements [begin, end) of the flattened tensor; shares them.
   Tensor Slice(int64_t begin, int64_t end) const {
     CHECK(0 <= begin && begin <= end && end <= size_)
         << "slice [" << begin << ", " << end << ") of " << size_ << " elements";

@@ -1,4 +1,4 @@
-// The operations on long vectors that layers and local steps need.
+// The interface of operations on long vectors, for layers and local steps.
 #ifndef TENSOR_VECTOR_KERNELS_H_
 #define TENSOR_VECTOR_KERNELS_H_
 
@@ -19,15 +19,15 @@ class VectorKernels {
  public:
   virtual ~VectorKernels() = default;
 
-  // out[i] = scale x data[i].
+  // Sets out[i] = scale x data[i].
   virtual absl::Status Scale(const ScaledVector& x, int64_t n, float* out) = 0;
 
-  // out[i] = x.scale x.data[i] + y.scale y.data[i]; products and sum are each
-  // rounded to float. `out` may be x.data or y.data.
+  // Sets out[i] = x.scale x.data[i] + y.scale y.data[i]; products and sum are
+  // each rounded to float. `out` may be x.data or y.data.
   virtual absl::Status AddScaled(const ScaledVector& x, const ScaledVector& y,
                                  int64_t n, float* out) = 0;
 
-  // u[i] = 0.
+  // Sets u[i] = 0.
   virtual absl::Status Clear(float* u, int64_t n) = 0;
 };
 

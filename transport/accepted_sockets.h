@@ -1,4 +1,4 @@
-// A gRPC server that gets its connections from an Acceptor.
+// Gives a gRPC server its connections from an Acceptor.
 #ifndef TRANSPORT_ACCEPTED_SOCKETS_H_
 #define TRANSPORT_ACCEPTED_SOCKETS_H_
 
@@ -10,8 +10,8 @@
 
 namespace ps {
 
-// To be called before builder->BuildAndStart(). The result is for
-// Acceptor::Run, once the server runs.
+// Prepares the server; call it before builder->BuildAndStart(). The result is
+// for Acceptor::Run, once the server runs.
 Acceptor::Take TakeSockets(
     const std::shared_ptr<grpc::ServerCredentials>& credentials,
     grpc::ServerBuilder* builder);

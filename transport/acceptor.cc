@@ -32,43 +32,43 @@
 namespace ps {
 namespace {
 
-// Of the log about refused connections.
+// The rate limit of log lines about refused connections.
 constexpr int kLogLines = 20;
 constexpr absl::Duration kLogInterval = absl::Seconds(10);
-// When descriptors or memory are short, others must give some back first.
+// The pause when descriptors or memory are short, until others are released.
 constexpr int kShortageMilliseconds = 100;
 
 // The header of a TLS record and the type of the handshake message in it.
 constexpr int kHelloBytes = 6;
 
-// A socket that gRPC has, and closes when it likes; or, while it waits for its
+// A socket of gRPC, which closes it at any time; or, while it waits for its
 // first bytes, one of ours.
 struct Connection {
   int fd = -1;
   bool waits = false;
   ino_t inode = 0;
-  // While it waits: when it may begin its handshake.
+  // The time when a waiting connection may begin its handshake.
   absl::Time not_before = absl::InfinitePast();
   std::string host;
-  int64_t number = 0;  // In order of arrival.
+  int64_t number = 0;  // The order of arrival.
   absl::Time accepted;
   bool known = false;
 };
 
-// Whether a client that speaks TLS 1.2 or 1.3 begins like this: a record of
-// type 22 (handshake) and version 3.x with a message of type 1 (ClientHello).
-// RFC 8446, sections 4 and 5.1.
+// Whether these are the first bytes of a client that speaks TLS 1.2 or 1.3: a
+// record of type 22 (handshake) and version 3.x with a message of type 1
+// (ClientHello). RFC 8446, sections 4 and 5.1.
 bool BeginsHandshake(const unsigned char* bytes, ssize_t count) {
   return count == kHelloBytes && bytes[0] == 22 && bytes[1] == 3 &&
          bytes[2] <= 4 && bytes[5] == 1;
 }
 
-// Lets poll() report the socket once it has this many bytes, or has ended.
+// Makes poll() report the socket once it has this many bytes, or has ended.
 void ReportFrom(int fd, int bytes) {
   setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof(bytes));
 }
 
-// Like gRPC, names an IPv4 address that came over IPv6 as such.
+// Returns the host; like gRPC, shows IPv4 addresses over IPv6 as such.
 std::string HostOf(const sockaddr_storage& peer) {
   char text[NI_MAXHOST] = "";
   if (peer.ss_family == AF_UNIX ||
@@ -79,7 +79,7 @@ std::string HostOf(const sockaddr_storage& peer) {
   return std::string(absl::StripPrefix(text, "::ffff:"));
 }
 
-// HOST:PORT of gRPC's "ipv4:HOST:PORT" or "ipv6:%5BHOST%5D:PORT".
+// Returns HOST:PORT of gRPC's "ipv4:HOST:PORT" or "ipv6:%5BHOST%5D:PORT".
 std::string AddressOf(absl::string_view peer) {
   const bool tcp = absl::ConsumePrefix(&peer, "ipv4:") ||
                    absl::ConsumePrefix(&peer, "ipv6:");
@@ -191,7 +191,7 @@ class SocketAcceptor final : public Acceptor {
         std::max<int64_t>(0, absl::ToInt64Milliseconds(next - now) + 1));
   }
 
-  // The connection has its first bytes, or `ended`.
+  // Handles a connection that has its first bytes, or `ended`.
   void Examine(const std::string& name, bool ended, const Take& take) {
     MutexLock lock(&mu_);
     const auto found = open_.find(name);
@@ -236,7 +236,7 @@ class SocketAcceptor final : public Acceptor {
     }
   }
 
-  // Returns false if the process has no room for a connection now.
+  // Accepts a connection; returns false if resources are short.
   bool AcceptOne(int socket, const Take& take) {
     sockaddr_storage peer = {};
     socklen_t length = sizeof(peer);
@@ -262,7 +262,7 @@ class SocketAcceptor final : public Acceptor {
     connection.number = ++num_accepted_;
     connection.accepted = SteadyClock()->Now();
     const int on = 1;
-    // Fails for Unix-domain sockets, which need it not.
+    // This fails for Unix-domain sockets, which do not need it.
     setsockopt(connection.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     const std::string name =
         connection.host.empty()
@@ -283,7 +283,7 @@ class SocketAcceptor final : public Acceptor {
     return true;
   }
 
-  // Returns false if a connection from this host would be one too many.
+  // Closes another connection if necessary; returns false if it cannot.
   bool MakeRoom(const std::string& host) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (!IsFull(host)) return true;
     ForgetClosed();
@@ -313,7 +313,7 @@ class SocketAcceptor final : public Acceptor {
            CountFrom(host) >= options_.max_connections_per_host;
   }
 
-  // Of this host, if it has as many as it may.
+  // Closes one, of this host if it has as many as it may.
   bool CloseOldestStranger(const std::string& host)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     const bool only_there =
@@ -335,7 +335,7 @@ class SocketAcceptor final : public Acceptor {
     return true;
   }
 
-  // If it is gRPC's socket, gRPC then finds it at its end.
+  // Closes a connection. gRPC then finds its socket at its end.
   void Close(Connections::iterator connection)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (connection->second.waits) {
@@ -346,8 +346,8 @@ class SocketAcceptor final : public Acceptor {
     open_.erase(connection);
   }
 
-  // Nobody says when gRPC closes a socket; the number then has another inode,
-  // or none.
+  // Whether gRPC still has the socket: after it has closed it, the number has
+  // another inode, or none.
   static bool IsOpen(const Connection& connection) {
     struct stat found = {};
     return fstat(connection.fd, &found) == 0 &&
@@ -373,7 +373,7 @@ class SocketAcceptor final : public Acceptor {
 
   Mutex mu_;
   HandshakePace pace_ ABSL_GUARDED_BY(mu_);
-  // By HOST:PORT of the other end.
+  // The connections by HOST:PORT of the other end.
   Connections open_ ABSL_GUARDED_BY(mu_);
   int64_t num_accepted_ ABSL_GUARDED_BY(mu_) = 0;
 

@@ -12,9 +12,9 @@
 namespace ps {
 namespace {
 
-// A channel holds the queue from its first call with a callback. Without
-// credentials, every call on the channel fails at once; it has no address and
-// opens no connection.
+// A channel that holds the queue from its first call with a callback. Without
+// credentials, every call on it fails at once; it has no address and opens no
+// connection.
 struct QueueHolder {
   QueueHolder()
       : channel(grpc::CreateChannel("unused", nullptr)),

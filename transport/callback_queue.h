@@ -1,4 +1,4 @@
-// A workaround for a race in gRPC's shutdown.
+// Works around a race in gRPC's shutdown.
 #ifndef TRANSPORT_CALLBACK_QUEUE_H_
 #define TRANSPORT_CALLBACK_QUEUE_H_
 

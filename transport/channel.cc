@@ -33,7 +33,7 @@ std::shared_ptr<grpc::Channel> MakeChannel(
   // Connections are not shared with other channels of this process, so that
   // several channels to one server use several connections.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  // Ignores proxy settings in the environment: workers and servers connect
+  // Proxy settings in the environment are ignored: workers and servers connect
   // directly.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   // gRPC would take a host named "unix" or "ipv4" for the kind of an address.

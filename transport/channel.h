@@ -1,4 +1,4 @@
-// Makes all channels to servers.
+// Creates all channels to servers.
 #ifndef TRANSPORT_CHANNEL_H_
 #define TRANSPORT_CHANNEL_H_
 
@@ -18,8 +18,9 @@ namespace ps {
 // links.
 constexpr int kMaxFrameBytes = 1 << 20;
 
-// Connects lazily. Reconnects within seconds, even if a restarted server has
-// another address behind the same name. Detects a dead peer by pings.
+// Creates a channel. It connects lazily, reconnects within seconds, even if a
+// restarted server has another address behind the same name, and detects a dead
+// peer by pings.
 std::shared_ptr<grpc::Channel> MakeChannel(
     const std::string& address, int64_t max_message_bytes,
     const std::shared_ptr<grpc::ChannelCredentials>& credentials);

@@ -9,7 +9,7 @@
 namespace ps {
 namespace {
 
-// For an answer.
+// The time limit of an answer.
 constexpr absl::Duration kTimeout = absl::Seconds(5);
 
 ServerReport ReportOf(absl::StatusOr<grpc::ByteBuffer> answer) {

@@ -1,4 +1,4 @@
-// Asks the servers of a job how they are, beside the training.
+// Asks the servers of a job for their status, beside the training.
 #ifndef TRANSPORT_CLUSTER_WATCH_H_
 #define TRANSPORT_CLUSTER_WATCH_H_
 
@@ -16,26 +16,26 @@
 
 namespace ps {
 
-// What a server says, or why it says nothing.
+// A server's status, or the reason why it is unknown.
 struct ServerReport {
   absl::Status status;
-  // The rest only if `status` is OK.
-  // Updates that every slice has received; -1 before the initial weights.
+  // The other fields are set only if `status` is OK. This one is the number of
+  // updates that every slice has received; -1 before the initial weights.
   int64_t version = 0;
   std::vector<int> missing_ranks;  // Workers that have not come, or are lost.
-  std::vector<int> awaited_ranks;  // Whose next push has not arrived.
+  std::vector<int> awaited_ranks;  // Workers whose next push has not arrived.
 };
 
 class ClusterWatch {
  public:
-  // Is called for each answer, by several threads.
+  // Called for each answer, by several threads.
   using Heard = std::function<void(int server, const ServerReport& report)>;
 
   // Asks the servers, in order of index, at once and then every `interval`; a
   // server that has not answered is not asked again meanwhile.
   ClusterWatch(std::vector<std::unique_ptr<ServerChannel>> servers,
                absl::Duration interval, Heard heard);
-  // `heard` is not called any more.
+  // Ends the calls of `heard`.
   ~ClusterWatch();
 
  private:
@@ -48,7 +48,7 @@ class ClusterWatch {
   Mutex mu_;
   CondVar changed_;
   bool closing_ ABSL_GUARDED_BY(mu_) = false;
-  std::vector<bool> asked_ ABSL_GUARDED_BY(mu_);  // [server], not answered yet.
+  std::vector<bool> asked_ ABSL_GUARDED_BY(mu_);  // [server], without answer.
   Thread thread_;
 };
 

@@ -1,4 +1,4 @@
-// Deadlines for gRPC that no change of the machine's date moves.
+// Computes deadlines for gRPC that no change of the machine's date moves.
 #ifndef TRANSPORT_DEADLINE_AFTER_H_
 #define TRANSPORT_DEADLINE_AFTER_H_
 

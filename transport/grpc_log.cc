@@ -17,8 +17,8 @@ constexpr int kLines = 20;
 constexpr absl::Duration kInterval = absl::Seconds(10);
 
 void Log(gpr_log_func_args* args) {
-  // Logged for each connection, because certificates name processes and not
-  // hosts (security/identity.h).
+  // gRPC logs this for each connection, because certificates name processes and
+  // not hosts (security/identity.h).
   if (absl::StartsWith(args->message, "No match found for server name")) return;
   static LogLimit* const limit = new LogLimit(kLines, kInterval);
   const gpr_log_severity severity = args->severity;

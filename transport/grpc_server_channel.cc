@@ -64,11 +64,11 @@ const char* MethodOf(Rpc rpc) {
 // The next two are outside of the unnamed namespace, because
 // tests/tsan_suppressions.txt refers to AttendReactor.
 
-// The calls under way. gRPC's callbacks share it, because they may outlive the
+// The running calls. gRPC's callbacks share it, because they may outlive the
 // channel if gRPC does not end a call in time.
 class RunningCalls {
  public:
-  // Returns false if the channel closes, and the call is not to be made.
+  // Adds a call; returns false if it must not be made, as the channel closes.
   bool Add(grpc::ClientContext* context, int connection) {
     MutexLock lock(&mu_);
     if (closing_) return false;
@@ -90,7 +90,7 @@ class RunningCalls {
     if (delivering_ == 0) changed_.SignalAll();
   }
 
-  // To be called last, before the context is deleted.
+  // Removes a call; must be the last use, before the context is deleted.
   void Remove(grpc::ClientContext* context) {
     MutexLock lock(&mu_);
     contexts_.erase(context);
@@ -113,21 +113,21 @@ class RunningCalls {
       changed_.WaitFor(&mu_, deadline - SteadyClock()->Now());
     }
     closed_ = true;
-    // Our own handlers, which are short.
+    // These are our own handlers, which are short.
     while (delivering_ > 0) changed_.Wait(&mu_);
   }
 
  private:
   Mutex mu_;
   CondVar changed_;
-  // With the number of the connection.
+  // The contexts, with the number of the connection.
   std::map<grpc::ClientContext*, int> contexts_ ABSL_GUARDED_BY(mu_);
   int delivering_ ABSL_GUARDED_BY(mu_) = 0;
   bool closing_ ABSL_GUARDED_BY(mu_) = false;
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
 };
 
-// Deletes itself when gRPC is done with it.
+// A standing call; it deletes itself when gRPC is done with it.
 class AttendReactor final : public grpc::ClientReadReactor<AttendEvent> {
  public:
   AttendReactor(std::shared_ptr<grpc::Channel> channel,
@@ -170,7 +170,7 @@ class AttendReactor final : public grpc::ClientReadReactor<AttendEvent> {
   AttendEvent event_;
 };
 
-// Not in the class, where it would be inlined and unknown to ThreadSanitizer.
+// Not in the class, where it would be inlined and hidden from ThreadSanitizer.
 AttendReactor::AttendReactor(std::shared_ptr<grpc::Channel> channel,
                              std::shared_ptr<RunningCalls> calls,
                              const AttendRequest& request,

@@ -1,4 +1,4 @@
-// A ServerChannel over gRPC.
+// Implements ServerChannel over gRPC.
 #ifndef TRANSPORT_GRPC_SERVER_CHANNEL_H_
 #define TRANSPORT_GRPC_SERVER_CHANNEL_H_
 
@@ -8,7 +8,7 @@
 
 namespace ps {
 
-// Connects lazily.
+// Creates a channel, which connects lazily.
 std::unique_ptr<ServerChannel> NewGrpcServerChannel(
     const ServerChannelOptions& options);
 

@@ -1,4 +1,4 @@
-// Conversion between absl::Status and grpc::Status.
+// Converts between absl::Status and grpc::Status.
 #ifndef TRANSPORT_GRPC_STATUS_H_
 #define TRANSPORT_GRPC_STATUS_H_
 
@@ -8,8 +8,8 @@
 namespace ps {
 
 absl::Status FromGrpcStatus(const grpc::Status& status);
-// A message longer than 4 KiB is truncated, because it is sent in a header,
-// whose size is limited.
+// Converts a status. Truncates a message longer than 4 KiB, because it is sent
+// in a header, whose size is limited.
 grpc::Status ToGrpcStatus(const absl::Status& status);
 
 }  // namespace ps

@@ -5,7 +5,7 @@
 namespace ps {
 namespace {
 
-// Bounds the memory: a host is forgotten when its bucket is full.
+// This bounds the memory: a host is removed when its bucket is full.
 constexpr size_t kMaxHosts = 4096;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// How often hosts may begin handshakes.
+// Limits the rate at which hosts begin handshakes.
 #ifndef TRANSPORT_HANDSHAKE_PACE_H_
 #define TRANSPORT_HANDSHAKE_PACE_H_
 
@@ -22,7 +22,7 @@ class HandshakePace {
   // ask again. Among many hosts, the newest count as one.
   absl::Time Next(absl::string_view host, absl::Time now);
 
-  // For tests.
+  // The number of buckets, for tests.
   size_t num_hosts() const { return full_at_.size(); }
 
  private:

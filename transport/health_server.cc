@@ -34,7 +34,7 @@ class GrpcHealthServer final : public HealthServer {
     if (server_ != nullptr) server_->Shutdown(DeadlineAfter(absl::Seconds(1)));
   }
 
-  // Returns false if gRPC does not start.
+  // Starts the server; returns false if gRPC does not start.
   bool Run() {
     KeepCallbackQueue();
     grpc::ServerBuilder builder;

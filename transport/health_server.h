@@ -1,4 +1,4 @@
-// Answers whether a process lives and is ready, for whatever restarts it.
+// Answers health probes: whether a process lives and is ready.
 #ifndef TRANSPORT_HEALTH_SERVER_H_
 #define TRANSPORT_HEALTH_SERVER_H_
 
@@ -15,22 +15,22 @@ constexpr char kLiveService[] = "live";    // The process answers.
 constexpr char kReadyService[] = "ready";  // See SetReady.
 
 // gRPC's health service (grpc.health.v1) on a port of its own, in plaintext and
-// for everybody, as the probes of Kubernetes need it. It takes few connections
-// and short messages, and knows nothing of the job. Thread-safe.
+// without authentication, as the probes of Kubernetes need it. It takes few
+// connections and short messages, and knows nothing of the job. Thread-safe.
 class HealthServer {
  public:
   virtual ~HealthServer() = default;
 
   // Listens at `address` ("host:port"; port 0 selects a free one). The process
-  // lives and is not ready. To be called before any other gRPC server of the
-  // process is built. Errors: kInvalidArgument for an invalid address;
-  // kUnavailable if the process cannot listen there.
+  // lives and is not ready. Call it before any other gRPC server of the process
+  // is built. Errors: kInvalidArgument for an invalid address; kUnavailable if
+  // the process cannot listen there.
   static absl::StatusOr<std::unique_ptr<HealthServer>> Start(
       const std::string& address);
 
   virtual int port() const = 0;
 
-  // Whether kReadyService is SERVING: a server has taken up its state and
+  // Sets whether kReadyService is SERVING: a server has restored its state and
   // listens, or a worker is registered with all servers.
   virtual void SetReady(bool ready) = 0;
 };

@@ -44,7 +44,7 @@ absl::StatusOr<UniqueFd> ListenOnUnixSocket(const std::string& address) {
   name.sun_family = AF_UNIX;
   std::memcpy(name.sun_path, path.data(), path.size());
   const auto* const generic = reinterpret_cast<const sockaddr*>(&name);
-  // Another server may look for the same name, or remove it, at this moment.
+  // Another server may look for the same name, or remove it: lock the folder.
   const size_t end = path.rfind('/');
   const std::string folder(end == absl::string_view::npos ? "."
                            : end == 0                     ? "/"
@@ -53,7 +53,7 @@ absl::StatusOr<UniqueFd> ListenOnUnixSocket(const std::string& address) {
   if (lock.get() < 0 || flock(lock.get(), LOCK_EX) != 0) {
     return absl::UnavailableError(std::strerror(errno));
   }
-  // One that a killed server has left is refused connections, and in the way.
+  // A killed server's socket refuses connections, and must be removed.
   const UniqueFd probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (connect(probe.get(), generic, sizeof(name)) != 0 &&
       errno == ECONNREFUSED) {
@@ -67,7 +67,7 @@ void SetPort(sockaddr* address, int port) {
       htons(static_cast<uint16_t>(port));
 }
 
-// On all addresses of the host, and on the same port.
+// Listens on all addresses of the host, on the same port.
 absl::StatusOr<std::vector<UniqueFd>> ListenOnTcp(const std::string& address) {
   const std::optional<HostAndPort> wanted = ParseHostAndPort(address);
   if (!wanted.has_value()) {
@@ -112,7 +112,7 @@ absl::StatusOr<std::vector<UniqueFd>> ListenAt(const std::string& address) {
 }
 
 int PortOf(const sockaddr_storage& address) {
-  // At the same place in both families.
+  // The port is at the same place in both families.
   return ntohs(reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
 }
 

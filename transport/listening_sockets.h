@@ -1,4 +1,4 @@
-// Sockets that listen at an address.
+// Creates sockets that listen at an address.
 #ifndef TRANSPORT_LISTENING_SOCKETS_H_
 #define TRANSPORT_LISTENING_SOCKETS_H_
 
@@ -12,15 +12,15 @@
 
 namespace ps {
 
-// On all addresses of the host, on the same port; port 0 selects a free one.
-// Or on a Unix-domain socket ("unix:PATH"), which replaces one where nobody
-// listens. At least one socket, not blocking. Errors: kUnavailable with the
-// system's reason.
+// Listens on all addresses of the host, on the same port, where port 0 selects
+// a free one; or on a Unix-domain socket ("unix:PATH"), which replaces one
+// where nobody listens. Returns at least one socket, not blocking. Errors:
+// kUnavailable with the system's reason.
 absl::StatusOr<std::vector<UniqueFd>> ListenAt(const std::string& address);
 
-// The port of an IP address.
+// Returns the port of an IP address.
 int PortOf(const sockaddr_storage& address);
-// The port at which a socket of the Internet protocol listens.
+// Returns the port at which an IP socket listens.
 int PortOf(int fd);
 
 }  // namespace ps

@@ -71,14 +71,15 @@ class SessionsClient final : public ParameterClient {
   const ParameterClientOptions options_;
   const ShardMap* const shard_map_;  // Not owned.
   const WorkerId worker_;
-  // Versions of the worker's weights, by bucket and slice.
+  // The versions of the worker's weights, by bucket and slice.
   std::vector<std::vector<int64_t>> versions_;
-  std::map<int, PositionsHandler> positions_handlers_;  // By bucket.
+  // The handlers by bucket.
+  std::map<int, PositionsHandler> positions_handlers_;
   std::optional<int64_t> joins_at_;
-  // The snapshots that all processes had written when they last said so.
+  // The snapshots that all processes had written by their last report.
   std::set<int64_t> written_by_all_;
   StageClient stage_client_;
-  // Declared last, so that its threads, which use the members above, end first.
+  // This is last, so that its threads, which use the members above, end first.
   ServerSessions sessions_;
 };
 
@@ -163,9 +164,9 @@ absl::Status SessionsClient::Connect() {
   FinishRequest finish;
   *finish.mutable_worker() = worker_;
   const absl::Status registered = sessions_.Register(finish);
-  // The servers that have ended know; others, which were killed, may not, and
-  // may wait for all workers. But one that lives has not ended, and the job may
-  // begin again.
+  // Servers that have ended know that the job is done; others, which were
+  // killed, may not, and may wait for all workers. But a server that lives has
+  // not ended, and the job may begin again.
   if (options_.was_done && absl::IsDeadlineExceeded(registered) &&
       sessions_.reached_any()) {
     if (!sessions_.waits_for_any()) {
@@ -178,7 +179,7 @@ absl::Status SessionsClient::Connect() {
   PS_RETURN_IF_ERROR(registered);
   const std::vector<int64_t> joins_at = sessions_.joins_at();
   // Without snapshots, a server that has not begun gets its weights from worker
-  // 0, which is there.
+  // 0, which is present.
   if (options_.keeps_snapshots && !joins_at.empty() &&
       static_cast<int>(joins_at.size()) < sessions_.size()) {
     return StartAgain(absl::StrCat("the job is under way at ", joins_at.size(),
@@ -302,7 +303,7 @@ absl::Status SessionsClient::CallAll(Rpc rpc, grpc::ByteBuffer request,
 }
 
 absl::StatusOr<int> SessionsClient::WorkersOnTheseCores(bool await_all) {
-  // All servers know the same.
+  // All servers have the same answer.
   GetStatusRequest request;
   request.set_when_none_is_missing(await_all);
   auto call = std::make_unique<Call>();
@@ -364,7 +365,7 @@ absl::Status SessionsClient::Join(int64_t pushes, int64_t averagings) {
   request.set_number(pushes);
   request.set_joins(true);
   request.set_averagings(averagings);
-  // A server that is killed after its answer is told once more.
+  // A server that is killed after its answer is told again.
   sessions_.SetJoinedAfter(pushes);
   return CallAll(Rpc::kRestore, ToBytes(request));
 }
@@ -494,11 +495,11 @@ absl::Status SessionsClient::Finish(const absl::Status& failure, bool stopped) {
   request.set_failure(std::string(failure.message()));
   request.set_stopped(stopped);
   // A server that is gone need not be told of a failure, and the answers to
-  // calls still under way do not matter.
+  // other calls do not matter.
   if (!failure.ok()) return sessions_.TellAll(request);
   const absl::Status ended = CallAll(Rpc::kFinish, ToBytes(request));
   // The first server that ends does not wait for the others, which may not have
-  // heard of this worker yet, and would take it for lost.
+  // heard from this worker yet, and would count it as lost.
   if (stopped && !ended.ok()) sessions_.TellAll(request).IgnoreError();
   return ended;
 }

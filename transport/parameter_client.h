@@ -1,4 +1,4 @@
-// A worker's side of the protocol with all servers.
+// Implements a worker's side of the protocol with all servers.
 #ifndef TRANSPORT_PARAMETER_CLIENT_H_
 #define TRANSPORT_PARAMETER_CLIENT_H_
 
@@ -35,39 +35,39 @@ struct ParameterClientOptions {
   int num_workers = 0;
   uint64_t incarnation = 0;
   std::string name;         // "host:pid", for the servers' messages.
-  std::string cores;        // CoresId of this process; empty: shares none.
+  std::string cores;        // The CoresId of this process; empty: shares none.
   std::string config_text;  // SharedConfigText of the job.
   std::string data_text;    // The text of the DataDescription.
   int64_t total_iterations = 0;
   // The number of last buckets that hold statistics, which the servers average.
   int num_averaged_buckets = 0;
   // The sizes of the model's tensors, bucket by bucket, and whether each tensor
-  // has more than one extent.
+  // has more than one dimension.
   std::vector<int64_t> tensor_sizes;
   std::vector<bool> tensor_is_matrix;
-  // The learning rate of each, relative to the job's. Empty: all are 1.
+  // The learning rate of each tensor, relative to the job's; empty: all are 1.
   std::vector<double> tensor_rates;
   int64_t max_slice_elements = 0;
-  int connections = 1;  // To each server.
-  // Limit on the bytes of push messages under way at each server. One push is
-  // always allowed. And that on chunks for other workers.
+  int connections = 1;  // The number of connections to each server.
+  // The limit on the bytes of concurrent push messages at each server. One push
+  // is always allowed. Also limits chunks sent to other workers.
   int64_t credit_bytes = 64 << 20;
-  // Null: plaintext.
+  // Null means plaintext.
   std::shared_ptr<const Credentials> credentials;
-  bool keeps_snapshots = false;  // All processes of a job, or none.
+  bool keeps_snapshots = false;  // The same for all processes of a job.
   absl::Duration startup_timeout;
   absl::Duration lost_server_timeout;
-  // When nothing has arrived for this long, the log says which processes the
+  // The time without any answer after which the log says which processes the
   // worker waits for.
   absl::Duration patience = absl::Seconds(10);
-  // An earlier process of this worker was done with the job.
+  // Whether an earlier process of this worker was done with the job.
   bool was_done = false;
   // Ends all waits of the client, that of Connect included; Finish with a
   // failure still tells the servers. Not owned; null: nothing does.
   Interruption* interruption = nullptr;
   // For tests and simulations. The clock is not owned.
   const Clock* clock = SteadyClock();
-  // Makes the channel of each server, in order of index; null: gRPC's.
+  // Creates the channel of each server, in order of index; null means gRPC's.
   std::function<std::unique_ptr<ServerChannel>(const ServerChannelOptions&)>
       new_channel;
 };
@@ -76,34 +76,35 @@ struct ParameterClientOptions {
 struct SliceAnswer {
   const Slice* slice = nullptr;
   int64_t version = 0;
-  double mean_loss = 0;       // Push: over all workers.
-  int64_t sent_elements = 0;  // Push: by all workers, for this slice.
-  int64_t bytes_up = 0;       // Push: messages of all workers, for this slice.
-  int64_t bytes_down = 0;     // This message.
-  // Push: it came too late for its update and changed nothing.
+  double mean_loss = 0;       // For a push: over all workers.
+  int64_t sent_elements = 0;  // For a push: by all workers, for this slice.
+  int64_t bytes_up = 0;       // For a push: by all workers, for this slice.
+  int64_t bytes_down = 0;     // The size of this message.
+  // For a push: whether it came too late for its update and changed nothing.
   bool left_out = false;
-  // Push, if each push is an update: the number of updates between the weights
-  // that the worker had and its own update.
+  // For a push, if each push is an update: the number of updates between the
+  // weights that the worker had and its own update.
   int64_t staleness = 0;
-  // Push: whether worker 0 wants this bucket compressed next time.
+  // For a push: whether worker 0 wants this bucket compressed next time.
   std::optional<bool> compress_next;
   // The start of the call and the arrival of the answer; `latency` is the time
   // between them.
   absl::Time sent;
   absl::Time arrived;
   absl::Duration latency;
-  int64_t retries = 0;    // Times that the message was sent again.
-  ServerTimings timings;  // Push.
-  // True: the worker adds the payload to its weights. False: the payload
+  int64_t retries = 0;    // The number of repeats of the message.
+  ServerTimings timings;  // For a push: the server's times.
+  // Whether the worker adds the payload to its weights; otherwise the payload
   // replaces them.
   bool difference = false;
-  // The payload has every element that some worker pushed for this update.
+  // Whether the payload has all elements that were pushed for this update.
   bool covers_pushes = false;
-  // Push: a process was asked to end. In a synchronous job, if one worker gets
-  // this in an answer to its push of an iteration, all workers do.
+  // For a push: whether a process was asked to end. In a synchronous job, if
+  // one worker gets this in an answer to its push of an iteration, all workers
+  // do.
   bool stop = false;
   PayloadInfo info;
-  // Valid until the handler returns. Empty for a push without weights.
+  // The payload, until the handler returns. Empty for a push without weights.
   PayloadPieces payload;
 };
 
@@ -111,19 +112,19 @@ struct SliceAnswer {
 struct PositionsAnswer {
   const Slice* slice = nullptr;
   std::vector<uint32_t> positions;  // Ascending, in the slice.
-  PositionRemarks remarks;          // What came with them.
-  // No other worker leads in this slice, so that this one selects positions
-  // itself; there are none.
+  PositionRemarks remarks;          // Their side information.
+  // Whether no other worker leads in this slice, so that this one selects
+  // positions itself; there are none.
   bool leads = false;
-  int64_t bytes_down = 0;  // This message.
+  int64_t bytes_down = 0;  // The size of this message.
 };
 
-// See storage/process_snapshots.h.
+// The snapshots that processes share; see storage/process_snapshots.h.
 struct CommonSnapshots {
-  std::vector<int64_t> numbers;  // That all processes have, ascending.
+  std::vector<int64_t> numbers;  // Common to all processes, ascending.
   // "worker 0 has 100, 200" for every process that has some.
   std::vector<std::string> holdings;
-  // The job is under way, and this worker, which was started again, goes back
+  // Whether the job is running, and this worker, which was restarted, goes back
   // alone, to one of the numbers.
   bool alone = false;
 };
@@ -133,8 +134,8 @@ struct BucketPush {
   int64_t iteration = 0;
   int bucket = 0;
   double loss = 0;
-  bool wants_weights = true;  // The answers carry weights.
-  // WeightsDigest of the worker's weights of each slice; empty: not compared.
+  bool wants_weights = true;  // Whether the answers carry weights.
+  // The WeightsDigest of each slice of the worker's weights, or empty.
   std::vector<uint64_t> weights_digests;
   // From worker 0: whether all workers must compress this bucket next time.
   std::optional<bool> compress_next;
@@ -143,12 +144,12 @@ struct BucketPush {
 using AnswerHandler = std::function<absl::Status(const SliceAnswer&)>;
 using PositionsHandler = std::function<absl::Status(const PositionsAnswer&)>;
 
-// Only one thread may use a client at a time; answers that gRPC's threads
+// The client. Only one thread may use it at a time; answers that gRPC's threads
 // deliver wait inside until that thread asks for them.
 //
 // Errors of every call name the server by index and address. kUnavailable: a
-// server has not answered for lost_server_timeout. kAborted: a server says that
-// the job has failed, and why. All other errors are final as well.
+// server has not answered for lost_server_timeout. kAborted: a server reports
+// that the job has failed, and why. All other errors are final as well.
 class ParameterClient {
  public:
   virtual ~ParameterClient() = default;
@@ -156,56 +157,55 @@ class ParameterClient {
   // Registers with all servers. Waits for servers that have not started; the
   // log names them. `shard_map` is not owned and must outlive the client.
   // Errors: also kDeadlineExceeded, naming the server that is missing after
-  // startup_timeout; kFailedPrecondition if a server has another config;
-  // those of StartAgain if servers disagree on where the job is;
-  // kCancelled if the job is done, and kUnavailable if it has stopped, where
-  // this worker has finished in an earlier process, which all servers then
-  // know.
+  // startup_timeout; kFailedPrecondition if a server has another config; those
+  // of StartAgain if servers disagree on the state of the job; kCancelled if
+  // the job is done, and kUnavailable if it has stopped, where this worker has
+  // finished in an earlier process, which all servers then know.
   static absl::StatusOr<std::unique_ptr<ParameterClient>> Connect(
       const ParameterClientOptions& options, const ShardMap* shard_map);
 
-  // The number of workers, this one among them, that share its processors:
-  // of all, for which it waits until none is missing, or of those that are
-  // there.
+  // Returns the number of workers, this one among them, that share its
+  // processors: of all, for which it waits until none is missing, or of those
+  // that are present.
   virtual absl::StatusOr<int> WorkersOnTheseCores(bool await_all) = 0;
 
-  // Finds the snapshots from which the job can go on, if this worker has those
-  // in `mine`. Waits until all workers have called it.
-  // `damaged` are only named in CommonSnapshots::holdings. Errors: also those
-  // of StartAgain if servers disagree on whether the job is under way.
+  // Finds the snapshots from which the job can resume, if this worker has those
+  // in `mine`. Waits until all workers have called it. `damaged` are only named
+  // in CommonSnapshots::holdings. Errors: also those of StartAgain if servers
+  // disagree on whether the job is running.
   virtual absl::StatusOr<CommonSnapshots> FindSnapshots(
       const std::vector<int64_t>& mine,
       const std::vector<int64_t>& damaged) = 0;
 
-  // Has all servers take up their snapshots of this number in place of initial
-  // weights; for rank 0 only. Or, as in CommonSnapshots, has them answer this
-  // worker as they answered the one before it.
+  // Makes all servers restore their snapshots of this number in place of
+  // initial weights; for rank 0 only. Or, as in CommonSnapshots, makes them
+  // replay to this worker the answers its predecessor got.
   virtual absl::Status Restore(int64_t number, bool alone) = 0;
 
-  // If the job is under way and goes on whether or not this worker comes: the
-  // pushes after which it can join. Otherwise it takes part from the beginning.
+  // Returns the pushes after which this worker can join, if the job is running
+  // and continues without it. Otherwise it takes part from the beginning.
   virtual std::optional<int64_t> JoinsAt() const = 0;
-  // It joins after this many pushes, and averagings of statistics, and will
-  // make all later ones.
+  // Joins after this many pushes, and averagings of statistics; this worker
+  // will make all later ones.
   virtual absl::Status Join(int64_t pushes, int64_t averagings) = 0;
 
-  // Gives all servers their initial weights; for rank 0 only. bucket_weights[b]
+  // Sends all servers their initial weights; for rank 0 only. bucket_weights[b]
   // points to the elements of bucket b.
   virtual absl::Status InitializeWeights(
       const std::vector<const float*>& bucket_weights) = 0;
 
   // Fetches every slice after this many pushes of each bucket and this many
   // averagings of statistics; waits until rank 0 has initialised the weights.
-  // Where workers drift apart, waits until all workers that are left have made
-  // them; the weights may be newer, and this worker must not make any of these
-  // pushes afterwards. Errors: kFailedPrecondition, or kUnavailable if the job
-  // keeps snapshots, for another version in a job whose workers do not drift.
+  // In asynchronous modes, waits until all remaining workers have made them;
+  // the weights may be newer, and this worker must not make any of these pushes
+  // afterwards. Errors: kFailedPrecondition, or kUnavailable if the job keeps
+  // snapshots, for another version in a synchronous job.
   virtual absl::Status PullWeights(int64_t pushes, int64_t averagings,
                                    const AnswerHandler& handler) = 0;
 
   // Asks for the positions in a bucket that the leader of this iteration
-  // selects. `handler` gets them when PollAnswers and AwaitAnswers pass on
-  // answers, for one slice at a time, once the leader has pushed.
+  // selects. PollAnswers and AwaitAnswers pass them to `handler`, for one slice
+  // at a time, once the leader has pushed.
   virtual void AskForPositions(int64_t iteration, int bucket,
                                PositionsHandler handler) = 0;
 
@@ -219,32 +219,32 @@ class ParameterClient {
   virtual absl::Status PollAnswers(const AnswerHandler& handler) = 0;
 
   // Passes the answers of all pushes so far to `handler` as they arrive, on
-  // this thread, also of those that `handler` makes.
+  // this thread, also of pushes by `handler`.
   virtual absl::Status AwaitAnswers(const AnswerHandler& handler) = 0;
 
-  // Has all servers save their state after this many pushes. Waits until all
-  // workers have called it and the servers have copied what they save. Must be
+  // Makes all servers save their state after this many pushes. Waits until all
+  // workers have called it and the servers have copied their state. Must be
   // called after AwaitAnswers. `written` are the snapshots that this worker has
   // written. Returns those that all processes have.
   virtual absl::StatusOr<std::set<int64_t>> SaveSnapshot(
       int64_t number, std::set<int64_t> written) = 0;
 
-  // By which this worker exchanges arrays with others, in jobs whose workers
-  // have stages (common/stage_workers.h). Any thread may use it, also while
-  // another one uses this client, which owns it.
+  // The exchange of arrays with other workers, in jobs whose workers have
+  // stages (common/stage_workers.h). Any thread may use it, also while another
+  // one uses this client, which owns it.
   virtual StageExchange* stage_exchange() = 0;
 
-  // Has SliceAnswer::stop tell all workers that this one was asked to end.
+  // Makes SliceAnswer::stop tell all workers that this one was asked to end.
   virtual absl::Status Stop() = 0;
 
-  // Tells all servers that all processes must be started again, and why.
-  // Returns kUnavailable, which says so.
+  // Tells all servers that all processes must be restarted, and why. Returns
+  // kUnavailable with that text.
   virtual absl::Status StartAgain(const std::string& why) = 0;
 
   // Tells all servers that this worker is done, and waits until all workers
-  // are. With a failure it tells them that the worker gives up, and why, and
-  // does not wait for the other workers. stopped: the worker has saved a
-  // snapshot because a process was asked to end, and is not done; then this is
+  // are. With a failure it reports that the worker gives up, and why, and does
+  // not wait for the other workers. stopped: the worker has saved a snapshot
+  // because a process was asked to end, and is not done; then this is
   // kUnavailable when all have.
   virtual absl::Status Finish(const absl::Status& failure,
                               bool stopped = false) = 0;

@@ -27,7 +27,7 @@ uint32_t TagOf(int payload_field) {
                                  WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
 }
 
-// The first bytes of a message, enough for every valid header.
+// Returns the first bytes of a message, enough for every valid header.
 std::string Prefix(const Slices& slices) {
   std::string prefix;
   for (const grpc::Slice& slice : slices) {
@@ -39,7 +39,7 @@ std::string Prefix(const Slices& slices) {
   return prefix;
 }
 
-// The slices' bytes from `offset` on.
+// Returns the slices' bytes from `offset` on.
 PayloadPieces PiecesFrom(const Slices& slices, size_t offset) {
   PayloadPieces pieces;
   for (const grpc::Slice& slice : slices) {
@@ -53,7 +53,7 @@ PayloadPieces PiecesFrom(const Slices& slices, size_t offset) {
   return pieces;
 }
 
-// A named function, because tests/tsan_suppressions.txt refers to it.
+// This is a named function, because tests/tsan_suppressions.txt refers to it.
 void ReleasePayload(void* owner) { delete static_cast<Owner*>(owner); }
 
 }  // namespace
@@ -101,7 +101,7 @@ absl::StatusOr<ReceivedPayload> DecodeWithPayload(
     if (tag == payload_tag) break;
     if (tag == 0 && input.ConsumedEntireMessage() &&
         message_bytes == header_bytes) {
-      // A message without a payload.
+      // The message has no payload.
       if (!header->ParseFromArray(prefix.data(), header_bytes)) {
         return absl::InvalidArgumentError("message header cannot be parsed");
       }

@@ -1,7 +1,7 @@
-// Protobuf messages that end in a payload as bytes, without copying it.
+// Encodes protobuf messages that end in a payload, without copying it.
 //
 // Such a message is encoded as its small fields followed by the payload field,
-// whose bytes are the memory that somebody else filled; gRPC sends both from
+// whose bytes are in memory that another object filled; gRPC sends both from
 // where they are. Decoding does not copy either: the payload stays in the gRPC
 // slices in which it arrived.
 #ifndef TRANSPORT_PAYLOAD_MESSAGE_H_
@@ -17,7 +17,7 @@
 
 namespace ps {
 
-// Limit on the size of the fields before the payload.
+// The limit on the size of the fields before the payload.
 constexpr int64_t kMaxHeaderBytes = 4096;
 
 // A payload; `pieces` point into memory that `owner` keeps alive.
@@ -26,8 +26,8 @@ struct ReceivedPayload {
   std::shared_ptr<const void> owner;
 };
 
-// The payload field must be empty in `header`, and is field payload_field. The
-// buffer shares the memory of `payload`.
+// Encodes a message. The payload field must be empty in `header`, and is field
+// payload_field. The buffer shares the memory of `payload`.
 grpc::ByteBuffer EncodeWithPayload(const google::protobuf::MessageLite& header,
                                    int payload_field,
                                    const ReceivedPayload& payload);

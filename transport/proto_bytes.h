@@ -1,4 +1,4 @@
-// Small messages as the bytes that a channel carries.
+// Converts small messages to and from the bytes that a channel carries.
 #ifndef TRANSPORT_PROTO_BYTES_H_
 #define TRANSPORT_PROTO_BYTES_H_
 
@@ -16,7 +16,7 @@ grpc::ByteBuffer ToBytes(const Message& message) {
   return grpc::ByteBuffer(&slice, 1);
 }
 
-// Errors: that of `bytes`; kInvalidArgument if they are no such message.
+// Parses a message. Errors: that of `bytes`; kInvalidArgument if it is none.
 template <typename Message>
 absl::StatusOr<Message> FromBytes(absl::StatusOr<grpc::ByteBuffer> bytes) {
   if (!bytes.ok()) return bytes.status();

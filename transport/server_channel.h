@@ -1,5 +1,4 @@
-// How a process reaches a server. gRPC is behind this interface, which a
-// simulation replaces.
+// The interface to a server, which gRPC implements, or a simulation.
 #ifndef TRANSPORT_SERVER_CHANNEL_H_
 #define TRANSPORT_SERVER_CHANNEL_H_
 
@@ -32,7 +31,7 @@ enum class Rpc {
   kGetStatus,
   kAuxPut,
   kAuxGet,
-  kAddSquares,  // From server to server.
+  kAddSquares,  // This call is from server to server.
 };
 
 struct RpcRequest {
@@ -42,8 +41,8 @@ struct RpcRequest {
   absl::Duration timeout;
 };
 
-// What happens to an Attend call, in this order: accepted at most once, event
-// at most once, closed once.
+// Handles the events of an Attend call, in this order: accepted at most once,
+// event at most once, closed once.
 struct AttendHandler {
   std::function<void()> accepted;
   std::function<void(const AttendEvent&)> event;
@@ -51,30 +50,30 @@ struct AttendHandler {
 };
 
 struct ServerChannelOptions {
-  std::string address;  // As in cluster.servers.
+  std::string address;  // The address, as in cluster.servers.
   std::shared_ptr<grpc::ChannelCredentials> credentials;
   int64_t max_message_bytes = 0;
 };
 
-// Connection 0 carries everything but slices; connections from 1 on carry
-// these. (Pushes, which wait for other workers, could fill a connection with
-// calls, and what other workers need must not wait behind them.) Thread-safe.
-// Handlers run on other threads, never inside the call that passes them. A call
-// fails with kUnavailable if the server cannot be reached now.
+// A channel. Connection 0 carries everything but slices; connections from 1 on
+// carry these. (Pushes, which wait for other workers, could fill a connection
+// with calls, and calls that other workers need must not wait behind them.)
+// Thread-safe. Handlers run on other threads, never inside the call that passes
+// them. A call fails with kUnavailable if the server cannot be reached now.
 class ServerChannel {
  public:
-  // Called once.
+  // Receives the answer; called once.
   using Done = std::function<void(absl::StatusOr<grpc::ByteBuffer>)>;
 
   virtual ~ServerChannel() = default;
 
-  // Makes or replaces a connection, and cancels the calls of the one that it
+  // Creates or replaces a connection, and cancels the calls of the one that it
   // replaces. Connection 0 exists from the beginning.
   virtual void Open(int connection) = 0;
 
   virtual void Start(const RpcRequest& request, Done done) = 0;
 
-  // Cancels an earlier Attend call that is still open.
+  // Starts an Attend call; cancels an earlier one that is still open.
   virtual void Attend(const AttendRequest& request, absl::Duration timeout,
                       AttendHandler handler) = 0;
 

@@ -12,25 +12,25 @@
 namespace ps {
 namespace {
 
-// Of one attempt to register, which is short work for the server.
+// The time limit of an attempt to register, which is short work.
 constexpr absl::Duration kRegisterTimeout = absl::Seconds(2);
 // A call is answered when the slowest worker has come as far, and signs of life
 // tell whether the server still can; so it is rarely sent again.
 constexpr absl::Duration kCallTimeout = absl::Minutes(10);
 // Every RPC has a deadline; attendance is renewed when it passes.
 constexpr absl::Duration kAttendTimeout = absl::Hours(1);
-// A connection that is silent for this long is asked for a sign of life, which
+// A connection that is silent for this long is sent a keepalive request, which
 // may take the second time: a busy server is not a lost one.
 constexpr absl::Duration kSilence = absl::Seconds(10);
 constexpr absl::Duration kSignOfLifeTimeout = absl::Seconds(5);
 constexpr absl::Duration kFirstDelay = absl::Milliseconds(50);
 constexpr absl::Duration kLongestDelay = absl::Seconds(1);
-// Of pushes and initial weights: sending them in vain costs their bytes.
+// The longest delay of pushes and initial weights, which are large.
 constexpr absl::Duration kLongestDataDelay = absl::Seconds(10);
 constexpr absl::Duration kCloseTimeout = absl::Seconds(5);
 
-// The server could not be reached, is shutting down, cannot answer yet, or did
-// not answer in time.
+// Whether the error may be temporary: the server could not be reached, is
+// shutting down, cannot answer yet, or did not answer in time.
 bool MayPass(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
          absl::IsCancelled(status);
@@ -120,8 +120,8 @@ void ServerSession::Fail(const absl::Status& failure) {
   if (!closing_) events_.changed();
 }
 
-// Half of a delay is at random, so that workers that a server has refused at
-// the same time do not come back at the same time.
+// Half of a delay is random, so that workers that a server has refused at the
+// same time do not come back at the same time.
 absl::Duration ServerSession::Delay(int attempts, absl::Duration longest) {
   const absl::Duration delay = kFirstDelay * (1 << std::min(attempts, 10));
   return std::min(delay, longest) * jitter_.Uniform(0.5, 1);
@@ -283,7 +283,7 @@ void ServerSession::OnRegistered(absl::StatusOr<grpc::ByteBuffer> result) {
   }
   reached_ = true;
   if (welcome->recovering() || !welcome->not_yet().empty()) {
-    // It is alive, however long its log is.
+    // The server is alive, however long its log is.
     absent_since_ = clock_->Now();
     if (welcome->recovering()) starting_since_ = clock_->Now();
     last_error_ = absl::UnavailableError(
@@ -457,7 +457,7 @@ bool ServerSession::ToBeRepeated(Call* call) {
   if (!MayPass(call->status)) return false;
   call->first_failure = std::min(call->first_failure, call->end);
   if (call->end - call->first_failure < call->patience) return true;
-  // However the last attempt ended, the server is what is missing.
+  // The server is missing, however the last attempt ended.
   call->status = absl::UnavailableError(call->status.message());
   return false;
 }

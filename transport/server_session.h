@@ -1,4 +1,4 @@
-// A worker's conversation with one server.
+// Implements a worker's session with one server.
 #ifndef TRANSPORT_SERVER_SESSION_H_
 #define TRANSPORT_SERVER_SESSION_H_
 
@@ -27,14 +27,14 @@
 namespace ps {
 
 struct ServerSessionOptions {
-  std::string address;  // As in cluster.servers.
+  std::string address;  // The address, as in cluster.servers.
   int data_connections = 1;
-  // Limit on the bytes of pushes and initial weights under way, unless the
-  // server grants more; and that on chunks for other workers.
+  // The limit on the bytes of pushes and initial weights in flight, unless the
+  // server grants more. Also limits chunks for other workers.
   int64_t credit_bytes = 0;
   absl::Duration startup_timeout;
   absl::Duration lost_server_timeout;
-  // With the index of the server.
+  // The request, with the index of the server.
   RegisterRequest registration;
 };
 
@@ -46,49 +46,48 @@ struct Call {
   // Null if the call does not concern a slice.
   const Slice* slice = nullptr;
   grpc::ByteBuffer request;
-  // Of the pushes that wait for credit, those with larger urgency go first.
+  // The urgency of a push that waits for credit; a larger one goes first.
   int urgency = 0;
-  // Of a chunk for another worker: its stream, numbered over all workers, and
-  // what it takes at the server.
+  // For a chunk for another worker: its stream, numbered over all workers, and
+  // its bytes at the server.
   int stage_stream = 0;
   int64_t kept_bytes = 0;
   // If positive, the call is made once, at once, and ends after this time.
   absl::Duration once;
-  // The call fails with the server's error when the server has been unable to
-  // answer it for this long.
+  // The time after which the call fails with the server's error if the server
+  // has been unable to answer it.
   absl::Duration patience = absl::InfiniteDuration();
-  // Takes the call in place of Events::done, under the same rules.
+  // Receives the call in place of Events::done, under the same rules.
   std::function<void(std::unique_ptr<Call>)> done;
 
   // The members below are set by the session.
   const ServerSession* session = nullptr;
   absl::Status status;
   grpc::ByteBuffer response;
-  absl::Time start = absl::InfinitePast();  // Of the first attempt.
+  absl::Time start = absl::InfinitePast();  // The start of the first attempt.
   absl::Time end;
   absl::Time first_failure = absl::InfiniteFuture();
   int attempts = 0;
-  int64_t number = -1;  // In its window.
+  int64_t number = -1;  // The number in its window.
 };
 
-// Registers, again after every break of the connection, and attends, so that
-// the server knows that the worker lives and tells it if the job fails. Repeats
-// calls until they succeed, with growing delays. Pushes stay within a window,
-// and chunks for other workers within another.
-// A connection on which nothing has been heard for a while is asked for a sign
-// of life; it is made anew when there is none, and in the end the server is
-// given up.
+// A session. Registers, again after every break of the connection, and attends,
+// so that the server knows that the worker lives and tells it if the job fails.
+// Repeats calls until they succeed, with growing delays. Pushes stay within a
+// window, and chunks for other workers within another. A silent connection is
+// sent a keepalive request; it is opened anew when there is no answer, and in
+// the end the server counts as lost.
 //
 // Never waits, except in the destructor: calls end, and the session changes, on
-// the threads of the channel, and whoever owns the session calls Step when
-// something is due. Thread-safe.
+// the threads of the channel, and the owner calls Step when something is due.
+// Thread-safe.
 class ServerSession {
  public:
   // Both are called with a lock held, from any thread, and must not call back.
   struct Events {
-    // The call has succeeded (its status is OK) or cannot succeed.
+    // Receives a call that has succeeded (its status is OK) or cannot succeed.
     std::function<void(std::unique_ptr<Call>)> done;
-    // failure() or registered() has changed, or Step is due earlier.
+    // Called when failure() or registered() changed, or Step is due earlier.
     std::function<void()> changed;
   };
 
@@ -104,23 +103,23 @@ class ServerSession {
   // allows it.
   void Send(std::unique_ptr<Call> call);
 
-  // Does what is due: attempts to register, repeats, signs of life, time-outs.
-  // Returns when it should be called next.
+  // Does the due work: attempts to register, retries, keepalive requests,
+  // time-outs. Returns the time when it should be called next.
   absl::Time Step();
 
-  // RegisterRequest.joined_after of all attempts to register from now on.
+  // Sets RegisterRequest.joined_after of all later attempts to register.
   void SetJoinedAfter(int64_t pushes);
 
-  // "server 1 at host:port".
+  // Returns "server 1 at host:port".
   std::string Name() const;
   bool registered() const;
-  // The server has answered an attempt to register, and is not done.
+  // Whether the server has answered an attempt to register, and is not done.
   bool reached() const;
-  // The server has said that the job is done; or that this worker has finished,
-  // in a process before this one.
+  // Whether the server has reported that the job is done; or that this worker
+  // has finished, in an earlier process.
   bool done() const;
   bool finished() const;
-  // RegisterResponse.joins_at, if the server says that the worker joins.
+  // RegisterResponse.joins_at, if the server lets the worker join.
   std::optional<int64_t> joins_at() const;
   // The error of the last attempt to register; OK before the first one ends.
   absl::Status last_error() const;
@@ -129,21 +128,21 @@ class ServerSession {
   // server has announced that the job failed. kDeadlineExceeded: it could not
   // be reached within startup_timeout. kUnavailable: it has not answered for
   // lost_server_timeout, was restarted and has lost its weights, or has
-  // announced that all processes must be started again. Otherwise its refusal
-  // of this worker.
+  // announced that all processes must be restarted. Otherwise its refusal of
+  // this worker.
   absl::Status failure() const;
 
  private:
   struct Connection {
-    absl::Time ask_at = absl::InfiniteFuture();  // For a sign of life.
+    absl::Time ask_at = absl::InfiniteFuture();  // The next keepalive request.
     bool asked = false;
     bool reopened = false;
     int attempts = 0;
-    // When it was found to be silent.
+    // The time when it was found to be silent.
     absl::Time broken_since = absl::InfiniteFuture();
   };
 
-  // Does everything that can be done now.
+  // Does all work that can be done now.
   void Advance() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CheckTimeouts(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool over() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
@@ -160,14 +159,14 @@ class ServerSession {
   void OnClosed(int64_t attendance, const absl::Status& status);
   void RegisterAgain() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Lets StartCalls, which whoever takes the lock calls after releasing it,
-  // start this call: gRPC's work for it takes longer than anything done here,
-  // and the threads that end calls need the lock.
+  // Queues a call for StartCalls, which the holder of the lock calls after
+  // releasing it: gRPC's work for it takes longer than anything done here, and
+  // the threads that end calls need the lock.
   void Start(std::unique_ptr<Call> call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void StartCalls() ABSL_LOCKS_EXCLUDED(mu_);
   void OnAnswer(Call* running, int connection,
                 absl::StatusOr<grpc::ByteBuffer> result);
-  // Whether a call that ended like this is to be repeated.
+  // Whether a call that ended like this must be repeated.
   bool ToBeRepeated(Call* call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Deliver(std::unique_ptr<Call> call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Makes all calls due that wait for their next attempt.
@@ -183,7 +182,7 @@ class ServerSession {
 
   mutable Mutex mu_;
   bool closing_ ABSL_GUARDED_BY(mu_) = false;
-  bool job_done_ ABSL_GUARDED_BY(mu_) = false;  // The server has said so.
+  bool job_done_ ABSL_GUARDED_BY(mu_) = false;  // Reported by the server.
   absl::Status failure_ ABSL_GUARDED_BY(mu_);
   RandomStream jitter_ ABSL_GUARDED_BY(mu_);
 
@@ -195,24 +194,24 @@ class ServerSession {
   absl::Status last_error_ ABSL_GUARDED_BY(mu_);
   std::optional<RegisterResponse> welcome_ ABSL_GUARDED_BY(mu_);  // The latest.
   int64_t joined_after_ ABSL_GUARDED_BY(mu_) = 0;
-  // Until the first one: since when the server has not been there.
+  // The time since when the server has been absent, until the first answer.
   absl::Time starting_since_ ABSL_GUARDED_BY(mu_);
-  int64_t attendance_ ABSL_GUARDED_BY(mu_) = 0;  // Number of the latest.
-  // Since when the worker does not attend.
+  int64_t attendance_ ABSL_GUARDED_BY(mu_) = 0;  // The number of the latest.
+  // The time since when the worker does not attend.
   absl::Time absent_since_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();
 
   std::vector<Connection> connections_
-      ABSL_GUARDED_BY(mu_);  // 0: not for data.
+      ABSL_GUARDED_BY(mu_);  // Connection 0 is not for data.
   PushWindow window_ ABSL_GUARDED_BY(mu_);
   StageWindow stage_window_ ABSL_GUARDED_BY(mu_);
   int64_t next_number_ ABSL_GUARDED_BY(mu_) = 0;
-  // By number.
+  // The queued calls by number.
   std::map<int64_t, std::unique_ptr<Call>> queued_ ABSL_GUARDED_BY(mu_);
-  // By the time of the next attempt.
+  // The waiting calls by the time of the next attempt.
   std::multimap<absl::Time, std::unique_ptr<Call>> waiting_
       ABSL_GUARDED_BY(mu_);
   std::map<Call*, std::unique_ptr<Call>> running_ ABSL_GUARDED_BY(mu_);
-  std::vector<Call*> starting_ ABSL_GUARDED_BY(mu_);  // Of running_.
+  std::vector<Call*> starting_ ABSL_GUARDED_BY(mu_);  // Calls of running_.
 };
 
 }  // namespace ps

@@ -13,11 +13,11 @@
 namespace ps {
 namespace {
 
-// For the last calls of a worker that gives up, and for asking whom a server
-// waits for.
+// The time limit of the last calls of a worker that gives up, and of the
+// question whom a server waits for.
 constexpr absl::Duration kShortCall = absl::Seconds(2);
 
-// Other calls of GetStatus are repeated until they succeed.
+// Whether the call is AskWhoIsAwaited's; other calls of GetStatus are repeated.
 bool AsksWhoIsAwaited(const Call& call) {
   return call.rpc == Rpc::kGetStatus && call.once > absl::ZeroDuration();
 }
@@ -98,7 +98,7 @@ void ServerSessions::Keep() {
       next = std::min(next, session->Step());
     }
     MutexLock lock(&mu_);
-    // Without a lock meanwhile, a session may have changed.
+    // A session may have changed while the lock was not held.
     if (!changed_for_keeper_ && !closing_) {
       due_.WaitFor(&mu_, next - clock_->Now());
     }
@@ -163,7 +163,7 @@ absl::Status ServerSessions::Check() const {
   absl::Status lost;
   for (const auto& session : sessions_) {
     const absl::Status failure = session->failure();
-    // What a server has announced says more than that another one is gone.
+    // A server's announcement says more than that another one is gone.
     if (!absl::IsUnavailable(failure)) PS_RETURN_IF_ERROR(failure);
     lost.Update(failure);
   }

@@ -1,4 +1,4 @@
-// A worker's sessions with all servers.
+// Manages a worker's sessions with all servers.
 #ifndef TRANSPORT_SERVER_SESSIONS_H_
 #define TRANSPORT_SERVER_SESSIONS_H_
 
@@ -25,15 +25,15 @@
 
 namespace ps {
 
-// Calls that have ended wait inside until the thread that uses this object
-// takes them; only one thread may use it at a time, but for SendApart and
-// Check.
+// The sessions. Calls that have ended wait inside until the thread that uses
+// this object takes them; only one thread may use it at a time, except for
+// SendApart and Check.
 //
 // Errors of all methods: the failure of a session, the error of a call, with
 // the server's name, and that of `done`.
 class ServerSessions {
  public:
-  // Handles a call that has succeeded. Null: nothing is to be done.
+  // Handles a call that has succeeded; may be null.
   using Done = std::function<absl::Status(const Call&)>;
 
   // `clock` is not owned. When nothing has arrived for `patience`, the log says
@@ -43,13 +43,13 @@ class ServerSessions {
                  Interruption* interruption = nullptr);
   ~ServerSessions();
 
-  // Adds the next server's session; to be called before Register.
+  // Adds the next server's session; call it before Register.
   void Add(const ServerSessionOptions& options,
            std::unique_ptr<ServerChannel> channel);
   int size() const { return static_cast<int>(sessions_.size()); }
 
   // Waits until all servers have admitted the worker. Errors: if one of them
-  // says that the worker has finished, all are told, and this is also
+  // reports that the worker has finished, all are told, and this is also
   // kCancelled when the job is done, or kUnavailable when it has stopped.
   absl::Status Register(const FinishRequest& finish);
 
@@ -57,13 +57,13 @@ class ServerSessions {
   // pushes the process has joined the job.
   void SetJoinedAfter(int64_t pushes);
 
-  // What each server says of joining, of those that do.
+  // Returns the joins_at of each server that lets the worker join.
   std::vector<int64_t> joins_at() const;
 
-  // When Register has returned: whether a server has answered that is not
+  // Whether, when Register has returned, a server has answered that is not
   // done.
   bool reached_any() const;
-  // Likewise, whether a server has answered that has not admitted this worker.
+  // Whether a server has then answered that has not admitted this worker.
   bool waits_for_any() const;
 
   void Send(int server, std::unique_ptr<Call> call);
@@ -72,10 +72,10 @@ class ServerSessions {
     sessions_[server]->Send(std::move(call));
   }
 
-  // The reason why the job cannot go on; OK if it can.
+  // Returns the reason why the job cannot continue; OK if it can.
   absl::Status Check() const;
-  // Has `changed` called when the result of Check may have changed, with locks
-  // held: it must not call back. To be called before Add.
+  // Sets a function that is called when the result of Check may have changed,
+  // with locks held: it must not call back. Call it before Add.
   void Watch(std::function<void()> changed) { watch_ = std::move(changed); }
 
   // Handles the calls that have ended so far.
@@ -91,19 +91,19 @@ class ServerSessions {
  private:
   // Takes a call that has ended; null if there is none.
   std::unique_ptr<Call> TakeEnded();
-  // The same, but waits for one, or for a change of a session, up to this time.
+  // Like TakeEnded, but waits until then for a call, or a change of a session.
   std::unique_ptr<Call> AwaitEnded(absl::Time deadline);
   absl::Status AwaitUntil(const std::function<bool()>& over,
                           const Done& done = nullptr);
   absl::Status Handle(const Call& call, const Done& done);
-  // Asks all servers, and has the log say whom this process waits for when the
-  // last one has answered.
+  // Asks all servers, and logs whom this process waits for when the last one
+  // has answered.
   void AskWhoIsAwaited();
   void HearWhoIsAwaited(const Call& call);
   // Calls the sessions' Step when it is due.
   void Keep();
 
-  // "0, 2" of the ranks of other workers; empty: none.
+  // Returns "0, 2" for the ranks of other workers; empty if there are none.
   std::string Others(
       const google::protobuf::RepeatedField<int32_t>& ranks) const;
 
@@ -120,11 +120,11 @@ class ServerSessions {
   CondVar news_;  // For the thread that uses this object.
   CondVar due_;   // For keeper_.
   std::deque<std::unique_ptr<Call>> ended_ ABSL_GUARDED_BY(mu_);
-  // A session has changed since the thread, or keeper_, last looked.
+  // Whether a session has changed since the thread, or keeper_, last looked.
   bool changed_ ABSL_GUARDED_BY(mu_) = false;
   bool changed_for_keeper_ ABSL_GUARDED_BY(mu_) = false;
   bool closing_ ABSL_GUARDED_BY(mu_) = false;
-  // Declared after what its threads use.
+  // These are last because their threads use the members above.
   std::vector<std::unique_ptr<ServerSession>> sessions_;
   Thread keeper_;
 };

@@ -1,14 +1,14 @@
-// Where a server's time went while it held a push.
+// Defines the times of a server while it holds a push.
 #ifndef TRANSPORT_SERVER_TIMINGS_H_
 #define TRANSPORT_SERVER_TIMINGS_H_
 
 namespace ps {
 
-// Seconds.
+// The times in seconds.
 struct ServerTimings {
-  double held = 0;  // From the push's arrival to its answer.
+  double held = 0;  // The time from the push's arrival to its answer.
   double wait = 0;  // The part of `held` before the update began.
-  // Work on the update of a slice, for all workers together.
+  // The work on the update of a slice, for all workers together.
   double sum = 0;
   double optimizer = 0;
   double encode = 0;

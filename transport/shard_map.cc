@@ -18,18 +18,19 @@ constexpr int64_t kMaxBucketElements = (int64_t{1} << 32) - 1;
 // A peer chooses the sizes of the buckets; this limit bounds the map's memory.
 constexpr int64_t kMaxSlices = int64_t{1} << 18;
 
-// So many slices of a bucket keep several servers, or several threads of one,
+// This many slices of a bucket keep several servers, or several threads of one,
 // busy at once. Each costs a message, and compressors that work on whole
-// tensors send a part of what they send with every slice.
+// tensors send a part of their data with every slice.
 constexpr int64_t kEnoughSlices = 4;
 
 int64_t DivideUp(int64_t n, int64_t divisor) { return 1 + (n - 1) / divisor; }
 
-// The beginning of part `i` when [0, n) is cut into `parts` whose sizes differ
-// by at most one. n * i stays below 2^63, because n < 2^32 and i <= 2^18.
+// Returns the beginning of part `i` when [0, n) is cut into `parts` whose sizes
+// differ by at most one. n * i stays below 2^63, because n < 2^32 and i <=
+// 2^18.
 int64_t EvenCut(int64_t n, int64_t parts, int64_t i) { return n * i / parts; }
 
-// Deals slices to servers.
+// Assigns slices to servers.
 class Dealer {
  public:
   explicit Dealer(int num_servers) : num_slices_(num_servers) {
@@ -45,10 +46,10 @@ class Dealer {
   }
 
  private:
-  using Server = std::pair<int64_t, int>;  // Its elements and its index.
+  using Server = std::pair<int64_t, int>;  // Elements and index of a server.
   std::priority_queue<Server, std::vector<Server>, std::greater<Server>>
       servers_;
-  std::vector<int> num_slices_;  // Of each server.
+  std::vector<int> num_slices_;  // The number of slices of each server.
 };
 
 absl::Status Check(const ShardMapOptions& options) {

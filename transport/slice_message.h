@@ -1,4 +1,4 @@
-// The messages about slices as bytes.
+// Encodes and decodes the messages about slices.
 #ifndef TRANSPORT_SLICE_MESSAGE_H_
 #define TRANSPORT_SLICE_MESSAGE_H_
 
@@ -16,25 +16,26 @@ namespace ps {
 
 constexpr int64_t kMaxSliceHeaderBytes = kMaxHeaderBytes;
 
-// No message about a slice is longer: the largest payload has 8 bytes per
-// element (raw32 indices, fp32 values).
+// Returns the maximum size of a message about a slice: the largest payload has
+// 8 bytes per element (raw32 indices, fp32 values).
 inline int64_t MaxSliceMessageBytes(int64_t num_elements) {
   return 8 * num_elements + kMaxSliceHeaderBytes + 1024;
 }
 
-// The message size that channels and servers must accept for slices of at most
-// max_slice_elements. At least gRPC's default of 4 MiB, because the config
-// and the sizes of many buckets must fit, however small the slices are.
+// Returns the message size that channels and servers must accept for slices of
+// at most max_slice_elements. It is at least gRPC's default of 4 MiB, because
+// the config and the sizes of many buckets must fit, however small the slices
+// are.
 inline int64_t MaxMessageBytes(int64_t max_slice_elements) {
   return std::max<int64_t>(MaxSliceMessageBytes(max_slice_elements), 4 << 20);
 }
 
-// header.payload must be empty. The buffer shares the memory of `payload`.
+// Encodes a message without header.payload. Shares the memory of `payload`.
 grpc::ByteBuffer EncodeSliceMessage(const SliceMessage& header,
                                     const PayloadBuffer& payload);
 
 struct ReceivedSliceMessage {
-  SliceMessage header;  // Without the payload.
+  SliceMessage header;  // The header, without the payload.
   ReceivedPayload payload;
   int64_t message_bytes = 0;
 };

@@ -12,7 +12,7 @@
 
 namespace ps {
 
-// Filled in by a thread of gRPC, which may come later than anybody waits.
+// A thread of gRPC fills it in, perhaps after the waiting thread is gone.
 struct StageClient::Answer {
   std::unique_ptr<Call> call;
 };
@@ -37,7 +37,7 @@ absl::Status StageClient::Check(int peer, int stream, int64_t number) const {
         limits.num_workers, " workers with ", kNumStageStreams,
         " streams from each to each other, and numbers must be at least 0"));
   }
-  // What a server has announced says more than how a call has ended.
+  // A server's announcement says more than the end of a call.
   PS_RETURN_IF_ERROR(options_.sessions->Check());
   MutexLock lock(&mu_);
   return failure_;
@@ -98,8 +98,8 @@ absl::Status StageClient::Await(const Answer& answer) {
       MutexLock lock(&mu_);
       seen = changes_;
     }
-    // Not under the lock: the sessions lock themselves, and call this object
-    // with their locks held.
+    // The lock is not held here: the sessions lock themselves, and call this
+    // object with their locks held.
     PS_RETURN_IF_ERROR(options_.sessions->Check());
     MutexLock lock(&mu_);
     while (answer.call == nullptr && failure_.ok() && changes_ == seen) {

@@ -1,4 +1,4 @@
-// A worker's end of an exchange of arrays, by way of the servers.
+// Implements a worker's end of an exchange of arrays, by way of the servers.
 #ifndef TRANSPORT_STAGE_CLIENT_H_
 #define TRANSPORT_STAGE_CLIENT_H_
 
@@ -23,17 +23,17 @@ namespace ps {
 struct StageClientOptions {
   WorkerId worker;
   StageLimits limits;
-  // When a Get has waited this long, the log says for whom, and again after as
-  // long.
+  // The time of waiting after which the log says for whom a Get waits, and
+  // again after as long.
   absl::Duration patience;
   // Not owned. The sessions are used from the first call on.
   const Clock* clock = nullptr;
   ServerSessions* sessions = nullptr;
 };
 
-// Repeats calls as all calls of a session are repeated: a chunk until the
-// server says that its receiver has it, so that a server which was restarted
-// gets it again. To be destroyed after the sessions, whose threads use it.
+// The client. Repeats calls as all calls of a session are repeated: a chunk
+// until the server reports that its receiver has it, so that a restarted server
+// gets it again. Must be destroyed after the sessions, whose threads use it.
 class StageClient final : public StageExchange {
  public:
   explicit StageClient(const StageClientOptions& options);
@@ -43,18 +43,18 @@ class StageClient final : public StageExchange {
   absl::Status Get(int from, int stream, int64_t number,
                    absl::Span<float> values) override;
 
-  // For ServerSessions::Watch.
+  // The function for ServerSessions::Watch.
   void SessionsChanged();
 
  private:
-  // Peer and stream.
+  // The peer and the stream.
   using StreamId = std::tuple<int, int>;
   struct Answer;
 
-  // Checks the arguments, and whether the job goes on.
+  // Checks the arguments, and whether the job continues.
   absl::Status Check(int peer, int stream, int64_t number) const;
   AuxMessage Header(int peer, int stream, int64_t number) const;
-  // The answer to a call of Get.
+  // Returns the answer to a call of Get.
   absl::StatusOr<ReceivedStageMessage> Fetch(const AuxMessage& request);
   // Waits until `answer` is there, the job has failed, or patience is over.
   absl::Status Await(const Answer& answer);
@@ -63,8 +63,8 @@ class StageClient final : public StageExchange {
 
   mutable Mutex mu_;
   CondVar news_;
-  int64_t changes_ ABSL_GUARDED_BY(mu_) = 0;   // Of the sessions.
-  absl::Status failure_ ABSL_GUARDED_BY(mu_);  // Of a put.
+  int64_t changes_ ABSL_GUARDED_BY(mu_) = 0;   // Changes of the sessions.
+  absl::Status failure_ ABSL_GUARDED_BY(mu_);  // The failure of a put.
   std::map<StreamId, int64_t> last_put_ ABSL_GUARDED_BY(mu_);
   std::map<StreamId, int64_t> last_get_ ABSL_GUARDED_BY(mu_);
 };

@@ -1,5 +1,5 @@
-// How workers that train different stages of one network send each other
-// arrays.
+// The interface by which workers that train different stages of one network
+// send each other arrays.
 #ifndef TRANSPORT_STAGE_EXCHANGE_H_
 #define TRANSPORT_STAGE_EXCHANGE_H_
 
@@ -27,18 +27,17 @@ class StageExchange {
  public:
   virtual ~StageExchange() = default;
 
-  // Sends an array to worker `to`. Copies it, and does not wait: not for the
-  // network, nor until the other worker asks. A number that is not above the
-  // last one of its stream is a repeat, and changes nothing. Whoever never
-  // waits for what others answer can fill this process's memory.
+  // Sends an array to worker `to`. Copies it, and does not wait, neither for
+  // the network nor until the other worker asks. A number that is not above the
+  // last one of its stream is a repeat, and changes nothing. A caller that
+  // never waits for the arrays of others can fill this process's memory.
   virtual absl::Status Put(int to, int stream, int64_t number,
                            absl::Span<const float> values) = 0;
 
   // Waits for the array of this number from worker `from`. Arrays of the stream
-  // with smaller numbers are forgotten. `number` must be above that of the last
-  // Get of the stream. Errors: also kInvalidArgument if the array has
-  // another size, or was forgotten; kDataLoss if its content was damaged on the
-  // way.
+  // with smaller numbers are discarded. `number` must be above that of the last
+  // Get of the stream. Errors: also kInvalidArgument if the array has another
+  // size, or was discarded; kDataLoss if its content was damaged on the way.
   virtual absl::Status Get(int from, int stream, int64_t number,
                            absl::Span<float> values) = 0;
 };

@@ -24,7 +24,7 @@ std::string Name(const AuxMessage& header) {
                       " of stream ", header.stream());
 }
 
-// What puts and gets have in common; `to` is the worker for whom the chunk is.
+// Checks what puts and gets share; `to` is the worker for whom the chunk is.
 absl::Status CheckPlace(const AuxMessage& header, int to,
                         const StageLimits& limits, int server) {
   if (header.peer() < 0 || header.peer() >= limits.num_workers ||
@@ -62,7 +62,7 @@ StageLimits StageLimitsFor(int num_workers, int num_servers,
       std::min(num_workers - 1, (num_workers + num_servers - 1) / num_servers);
   const int64_t a_chunk =
       credit_bytes / 2 / std::max<int64_t>(1, receivers * kNumStageStreams);
-  // Half a kilobyte is more than the header of an honest message takes.
+  // A message's header takes less than half a kilobyte.
   limits.chunk_elements = std::clamp<int64_t>(
       (a_chunk - kKeptChunkBytes - 512) / 4, 1, max_slice_elements);
   return limits;

@@ -3,7 +3,7 @@
 namespace ps {
 namespace {
 
-// Calls under way that leave room for others on a connection, which may have
+// The most calls that leave others possible on a connection, which may have
 // 256: the server holds all of them.
 constexpr int64_t kMaxAhead = 64;
 

@@ -15,7 +15,7 @@
 
 namespace ps {
 
-// Not thread-safe.
+// The writer. Not thread-safe.
 class AnswerWriter {
  public:
   // `backend` is not owned and must outlive this object.
@@ -27,8 +27,8 @@ class AnswerWriter {
   // the backend.
   absl::Status Write(const SliceAnswer& answer, int64_t begin, Tensor* values);
 
-  // If the last answer had only some of the elements: their indices, ascending,
-  // counted from the slice's begin. Null if it had all of them.
+  // The indices of the last answer if it had only some of the elements,
+  // ascending, counted from the slice's begin. Null if it had all of them.
   const std::vector<uint32_t>* changed() const {
     return sparse_ ? &selection_.indices : nullptr;
   }
@@ -39,9 +39,9 @@ class AnswerWriter {
   absl::Status WriteSparse(const SliceAnswer& answer, Tensor part);
 
   Backend* const backend_;
-  std::unique_ptr<DeviceWidener> widener_;  // Made on first use.
-  std::vector<float> staging_;              // Host copy of a slice's weights.
-  Selection selection_;                     // Host copy of a sparse answer.
+  std::unique_ptr<DeviceWidener> widener_;  // Created on first use.
+  std::vector<float> staging_;              // The host copy of weights.
+  Selection selection_;                     // The host copy of a sparse answer.
   bool sparse_ = false;                     // See changed().
 };
 

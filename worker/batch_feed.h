@@ -1,4 +1,4 @@
-// The batches of one worker's iterations.
+// Feeds the batches of one worker's iterations.
 #ifndef WORKER_BATCH_FEED_H_
 #define WORKER_BATCH_FEED_H_
 
@@ -12,7 +12,7 @@
 
 namespace ps {
 
-// Not thread-safe; reads ahead on threads of its own.
+// The feed. Not thread-safe; reads ahead on threads of its own.
 class BatchFeed {
  public:
   // Feeds iterations [first, parts.plan->total_iterations); recurrent layers
@@ -21,15 +21,15 @@ class BatchFeed {
   BatchFeed(const JobConfig& config, int worker_rank,
             const TrainingParts& parts, int64_t first = 0);
 
-  // The batch of an iteration, which must be higher than in the previous call.
-  // If iterations are skipped, recurrent layers start with a fresh state. The
-  // batch's random key depends on the job's seed, this worker and the
-  // iteration. The pointer is valid until the next call.
+  // Returns the batch of an iteration, which must be higher than in the
+  // previous call. If iterations are skipped, recurrent layers start with a
+  // fresh state. The batch's random key depends on the job's seed, this worker
+  // and the iteration. The pointer is valid until the next call.
   absl::StatusOr<Batch*> At(int64_t iteration);
 
-  // The batch of the iteration after the latest call of At, which returns the
-  // same one if that iteration is next; null after the last iteration. Ends the
-  // validity of the earlier batch, as At does.
+  // Returns the batch of the iteration after the latest call of At, which
+  // returns the same one if that iteration is next; null after the last
+  // iteration. Ends the validity of the earlier batch, as At does.
   absl::StatusOr<Batch*> Peek();
 
  private:

@@ -17,7 +17,7 @@ std::string NameOf(const Metric& metric) {
 }  // namespace
 
 SafetensorsMetadata MetadataOf(const BestEvaluation& best) {
-  // All digits, because later evaluations are compared with it.
+  // All digits are written, because later evaluations are compared with it.
   return {{"iteration", absl::StrCat(best.iteration)},
           {NameOf(best.metric), absl::StrFormat("%.17g", best.metric.value)}};
 }

@@ -1,4 +1,4 @@
-// The weights of a run's best evaluation, best.safetensors.
+// Reads and describes best.safetensors, the weights of a run's best evaluation.
 #ifndef WORKER_BEST_WEIGHTS_H_
 #define WORKER_BEST_WEIGHTS_H_
 
@@ -15,16 +15,17 @@ namespace ps {
 constexpr char kBestWeights[] = "best.safetensors";
 
 struct BestEvaluation {
-  int64_t iteration = 0;  // Iterations that had been made.
-  Metric metric;          // The most important one.
+  int64_t iteration = 0;  // The number of iterations done.
+  Metric metric;          // The most important metric.
 };
 
-// What the metadata of best.safetensors say, besides the model: "iteration" and
+// Returns the metadata of best.safetensors, besides the model: "iteration" and
 // "test_METRIC".
 SafetensorsMetadata MetadataOf(const BestEvaluation& best);
 
-// The evaluation of the file's weights. Nothing if there is no such file, or if
-// it cannot be read, which the log says: then the next evaluation is the best.
+// Returns the evaluation of the file's weights; nullopt if there is no such
+// file, or if it cannot be read, which is logged: then the next evaluation is
+// the best.
 std::optional<BestEvaluation> ReadBestEvaluation(const std::string& path,
                                                  Task task);
 

@@ -1,4 +1,4 @@
-// The division of the flat gradient into buckets.
+// Divides the flat gradient into buckets.
 #ifndef WORKER_BUCKET_PLAN_H_
 #define WORKER_BUCKET_PLAN_H_
 
@@ -27,7 +27,7 @@ struct RateStretch {
   double rate = 1;
 };
 
-// The parameters' elements, with equal rates of neighbours joined.
+// Returns the parameters' elements, with equal rates of neighbours joined.
 std::vector<RateStretch> RateStretches(
     const std::vector<ParameterInfo>& parameters,
     absl::Span<const double> rates);
@@ -41,17 +41,17 @@ std::vector<Bucket> PlanBuckets(const std::vector<ParameterInfo>& parameters,
                                 absl::Span<const double> rates,
                                 double bucket_bytes);
 
-// The number of elements in all buckets: of the parameters that are trained.
+// Returns the number of elements in all buckets: of trained parameters.
 int64_t NumTrained(const std::vector<Bucket>& buckets);
 
-// The sizes of the buckets that follow those of the gradient, and whose pushes
-// the servers average: one for the model's statistics, if there are any, and
-// one of a single element in which workers agree to end
+// Returns the sizes of the buckets that follow those of the gradient, and whose
+// pushes the servers average: one for the model's statistics, if there are any,
+// and one of a single element in which workers agree to end
 // (training.early_stopping).
 std::vector<int64_t> AveragedBuckets(const TrainingConfig& training,
                                      int64_t num_statistics);
 
-// The slices of all these buckets. Errors: those of ShardMap::Create.
+// Returns the slices of all these buckets. Errors: those of ShardMap::Create.
 absl::StatusOr<ShardMap> PlanShards(const ClusterConfig& cluster,
                                     const std::vector<Bucket>& buckets,
                                     const std::vector<int64_t>& averaged);

@@ -1,5 +1,5 @@
-// With compressor "auto": keeps track of which buckets are compressed, and
-// gives worker 0 the measurements on which it decides.
+// Tracks which buckets are compressed with compressor "auto", and gives worker
+// 0 the measurements on which it decides.
 #ifndef WORKER_COMPRESSION_CHOICE_H_
 #define WORKER_COMPRESSION_CHOICE_H_
 
@@ -18,7 +18,7 @@
 
 namespace ps {
 
-// Does nothing with any other compressor. Not thread-safe.
+// The choice. Does nothing with any other compressor. Not thread-safe.
 class CompressionChoice {
  public:
   // Worker 0 decides for all: a push carries its choice, and the answers tell
@@ -29,7 +29,7 @@ class CompressionChoice {
   // Whether compressor "auto" is configured.
   bool automatic() const { return automatic_; }
 
-  // As NewCompressor. A compressor "auto" follows the choice for its bucket,
+  // Like NewCompressor. A compressor "auto" follows the choice for its bucket,
   // and must not outlive this object.
   absl::StatusOr<std::unique_ptr<Compressor>> MakeCompressor(
       const CompressorOptions& options) const;
@@ -37,16 +37,16 @@ class CompressionChoice {
   // Begins an iteration, which follows the choices in the last one's answers.
   void Begin() { compressed_ = compressed_next_; }
 
-  // Worker 0: whether it wants the bucket compressed next time. Other workers:
-  // nullopt.
+  // Returns whether worker 0 wants the bucket compressed next time; nullopt on
+  // other workers.
   std::optional<bool> Wanted(int bucket) const;
   // Stores the choice that an answer carries.
   void Told(int bucket, bool compressed) {
     compressed_next_[bucket] = compressed;
   }
 
-  // For checkpoints. What worker 0 has measured is not part of it: measurements
-  // begin again.
+  // Save and load the choice, for checkpoints. The measurements of worker 0 are
+  // not saved: it measures anew.
   void Save(StateWriter* writer) const;
   absl::Status Load(StateReader* reader);
 
@@ -61,11 +61,11 @@ class CompressionChoice {
   const int worker_rank_;
   // Null except on worker 0.
   std::unique_ptr<CompressionChooser> chooser_;
-  // Whether this iteration compresses a bucket, [bucket]. Compressors keep a
+  // [bucket], whether this iteration compresses a bucket. Compressors keep a
   // pointer to it.
   std::vector<bool> compressed_;
   std::vector<bool> compressed_next_;
-  ExchangeCosts costs_;  // Costs of the current exchange so far.
+  ExchangeCosts costs_;  // The costs of the current exchange so far.
 };
 
 }  // namespace ps

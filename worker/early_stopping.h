@@ -9,21 +9,21 @@
 
 namespace ps {
 
-// What a snapshot keeps.
+// The state in a snapshot.
 struct EarlyStoppingState {
-  // Of the last evaluation that was an improvement (worker/evaluation.h).
+  // The score of the last improvement (worker/evaluation.h).
   std::optional<double> best_score;
-  int64_t without_improvement = 0;  // Evaluations since then.
+  int64_t without_improvement = 0;  // The number of evaluations since then.
 };
 
-// A function of the config and the scores, so that a training that is repeated
-// ends at the same place. Not thread-safe.
+// Decides by the config and the scores alone, so that a repeated training ends
+// at the same place. Not thread-safe.
 class EarlyStopping {
  public:
   explicit EarlyStopping(const EarlyStoppingConfig& config) : config_(config) {}
 
-  // Takes note of an evaluation. Returns whether training is to end. A score
-  // that is not a number is no improvement.
+  // Adds an evaluation. Returns whether training should end. A score that is
+  // not a number is no improvement.
   bool Evaluated(double score);
 
   const EarlyStoppingState& state() const { return state_; }

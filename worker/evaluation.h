@@ -1,4 +1,4 @@
-// The metrics of an evaluation, by task.
+// Defines the metrics of an evaluation, by task.
 #ifndef WORKER_EVALUATION_H_
 #define WORKER_EVALUATION_H_
 
@@ -13,34 +13,34 @@ namespace ps {
 
 struct Evaluation {
   Task task = Task::kImages;
-  double loss = 0;  // Mean over images, tokens or recordings.
-  // Examples with a class: fractions of all examples.
+  double loss = 0;  // The mean over images, tokens or recordings.
+  // For examples with a class: fractions of all examples.
   double accuracy = 0;
   double top5_accuracy = 0;
-  bool has_top5 = false;  // With more than five classes.
-  // Text: exp(loss), and loss / ln 2.
+  bool has_top5 = false;  // Whether there are more than five classes.
+  // For text: exp(loss), and loss / ln 2.
   double perplexity = 0;
   double bits_per_character = 0;
-  // Speech: errors over the length of the transcripts; may exceed 1.
+  // For speech: errors over the length of the transcripts; may exceed 1.
   double character_error_rate = 0;
   double word_error_rate = 0;
 };
 
-// `sum` is over all batches of such examples, with `loss` summed over the
-// targets. There must be at least one target.
+// Computes the metrics. `sum` is over all batches of such examples, with `loss`
+// summed over the targets. There must be at least one target.
 Evaluation EvaluationOf(const ExampleShape& example, const BatchResult& sum);
 
-// The metrics that are reported for the task: the most important one first, the
-// loss last. The run's files prefix the names with "test_".
+// Returns the metrics that are reported for the task: the most important one
+// first, the loss last. The run's files prefix the names with "test_".
 std::vector<Metric> Metrics(const Evaluation& evaluation);
 
-// The most important metric, negated if less of it is better.
+// Returns the most important metric, negated if less of it is better.
 double Score(const Evaluation& evaluation);
-// The same, for a value of the task's most important metric.
+// Returns the score of a value of the task's most important metric.
 double ScoreOf(Task task, double value);
 
-// For people: "accuracy 98.70 %, top-5 accuracy 99.95 %, loss 0.0412".
-// Says what to do if the loss is not finite.
+// Returns a text for people: "accuracy 98.70 %, top-5 accuracy 99.95 %, loss
+// 0.0412". It has advice if the loss is not finite.
 std::string DescribeEvaluation(const Evaluation& evaluation);
 
 }  // namespace ps

@@ -8,19 +8,20 @@
 namespace ps {
 namespace {
 
-// Images per batch: large enough to keep the kernels busy, small enough to stay
-// in the cache. Large images have smaller batches, by kMaxPixels.
+// The number of images per batch: large enough to keep the kernels busy, small
+// enough to stay in the cache. Large images have smaller batches, by
+// kMaxPixels.
 constexpr int64_t kImages = 250;
 constexpr int64_t kMaxPixels = 1 << 20;
 
-// A row of text begins without context, so rows are few, and none of them is
-// short.
+// The number of rows of text. A row begins without context, so rows are few,
+// and none of them is short.
 constexpr int64_t kTextRows = 10;
 constexpr int64_t kMinRowWindows = 20;
 
 constexpr int64_t kRecordings = 16;
 
-// Fewer than images: what layers make of a text is larger.
+// There are fewer texts than images: their activations are larger.
 constexpr int64_t kTextsInBatch = 50;
 
 int64_t BatchSizeOf(const ExampleShape& example, int64_t num_examples) {
@@ -58,7 +59,7 @@ Part SequentialPart(int64_t size, int64_t rows, int64_t i) {
   return part;
 }
 
-// The examples of batch i.
+// Returns the examples of batch i.
 Part PartOf(const Dataset& dataset, int64_t batch_size, int64_t i) {
   if (dataset.order() == ExampleOrder::kSequential) {
     return SequentialPart(dataset.size(), batch_size, i);

@@ -1,4 +1,4 @@
-// Evaluation of weights on the test set.
+// Evaluates weights on the test set.
 #ifndef WORKER_EVALUATOR_H_
 #define WORKER_EVALUATOR_H_
 
@@ -16,12 +16,12 @@
 
 namespace ps {
 
-// Sees a batch that was evaluated, and what the model's last layer gave for it
-// (Model::Predict).
+// Receives a batch that was evaluated, and the outputs of the model's last
+// layer (Model::Predict).
 using OutputsHandler = std::function<absl::Status(
     const Batch& batch, const std::vector<float>& outputs)>;
 
-// The most examples that Evaluate gives to the model at a time.
+// Returns the maximum number of examples in a batch of Evaluate.
 int64_t EvaluationBatchSize(const Dataset& dataset);
 
 // Evaluates the whole set, in order. Text is processed in parallel rows, one

@@ -39,7 +39,7 @@ void ExchangeAccount::Applied(const AppliedAnswer& applied,
   const ServerTimings& server = answer.timings;
   ++num_answers_;
   last_answer_ = applied.end;
-  // Every slice's answer carries the same loss, unless workers may drift apart.
+  // Every slice's answer carries the same loss, except in asynchronous modes.
   stats_.mean_loss = answer.mean_loss;
   stats_.sent_elements += answer.sent_elements;
   stats_.bytes_up += answer.bytes_up;

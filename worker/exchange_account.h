@@ -1,4 +1,4 @@
-// What a worker counts and traces of its exchanges with the servers.
+// Counts and traces a worker's exchanges with the servers.
 #ifndef WORKER_EXCHANGE_ACCOUNT_H_
 #define WORKER_EXCHANGE_ACCOUNT_H_
 
@@ -19,21 +19,21 @@ struct CompressedBucket {
   int bucket = 0;
   int64_t num_elements = 0;
   EncodedGradient encoded;
-  int64_t size_bytes = 0;  // The payloads in `encoded`, all together.
-  absl::Time start;        // When the worker began to compress the bucket,
-  absl::Time end;          // and when it was done.
+  int64_t size_bytes = 0;  // The size of all payloads in `encoded`.
+  absl::Time start;        // The start of the compression.
+  absl::Time end;          // The end of the compression.
 };
 
-// A slice's answer that is now in the worker's weights.
+// A slice's answer that has been written to the worker's weights.
 struct AppliedAnswer {
   double seconds() const { return absl::ToDoubleSeconds(end - start); }
 
   const SliceAnswer& answer;
-  absl::Time start;  // When the worker began to write the weights,
-  absl::Time end;    // and when it was done.
+  absl::Time start;  // The start of writing the weights.
+  absl::Time end;    // The end of writing the weights.
 };
 
-// Begin and End enclose each exchange. Not thread-safe.
+// The account of exchanges. Begin and End enclose each one. Not thread-safe.
 class ExchangeAccount {
  public:
   // Records all following exchanges in `trace`, which is not owned; null ends
@@ -43,16 +43,16 @@ class ExchangeAccount {
 
   void Begin();
 
-  // `row` names the thread that did this.
+  // Adds a compressed bucket. `row` names the thread that did this.
   void Compressed(const CompressedBucket& compressed, TraceRecorder::Row row);
   void Applied(const AppliedAnswer& applied, TraceRecorder::Row row);
 
-  // The positions of another worker have arrived.
+  // Adds the positions of another worker, which have arrived.
   void PositionsArrived(const PositionsAnswer& answer) {
     stats_.bytes_down += answer.bytes_down;
   }
 
-  // A separate thread compressed and applied in parallel with the computation.
+  // Adds the time of a separate thread's work beside the computation.
   void Overlapped(double seconds) { stats_.timings.overlapped += seconds; }
   // With compressor "auto": adds the share of this worker's elements that lie
   // in one bucket, or 0 if that bucket was sent whole.
@@ -60,10 +60,10 @@ class ExchangeAccount {
     stats_.compressed_share = stats_.compressed_share.value_or(0) + share;
   }
 
-  // From now on the worker only waits for answers and applies them. It began to
-  // wait for its separate thread at `start`.
+  // Starts the wait: from now on the worker only waits for answers and applies
+  // them. It began to wait for its separate thread at `start`.
   void BeginAwait(absl::Time start);
-  // Returns everything except next_push.
+  // Ends the exchange. Returns everything except next_push.
   ExchangeStats End();
 
  private:

@@ -14,29 +14,29 @@ namespace ps {
 // Statistics of the exchange of one iteration's gradient. Counts are over all
 // workers, unless stated otherwise.
 struct ExchangeStats {
-  Timings timings;  // All but `compute`.
+  Timings timings;  // All times except `compute`.
   double mean_loss = 0;
   int64_t sent_elements = 0;
   int64_t bytes_up = 0;
-  int64_t bytes_down = 0;  // This worker's.
-  // If each push is an update: the mean and the maximum, over this worker's
-  // slices, of the number of others' updates between the weights of its
-  // gradient and its own update.
+  int64_t bytes_down = 0;  // The bytes received by this worker.
+  // The staleness, if each push is an update: the mean and the maximum, over
+  // this worker's slices, of the number of others' updates between the weights
+  // of its gradient and its own update.
   double mean_staleness = 0;
   int64_t max_staleness = 0;
-  // Pushes of this worker that came too late for their update.
+  // The number of this worker's pushes that came too late for their update.
   int64_t left_out = 0;
-  // Messages of this worker's pushes that were sent again.
+  // The number of messages of this worker's pushes that were sent again.
   int64_t retries = 0;
   // The push that the servers expect next. If this push came too late, that may
   // be a later one than the following push.
   int64_t next_push = 0;
-  // As SliceAnswer::stop, in any answer.
+  // Whether SliceAnswer::stop was set in any answer.
   bool stop = false;
-  // Of this worker's compressors, one for each bucket.
+  // The statistics of this worker's compressors, one for each bucket.
   std::vector<CompressionStats> compression;
-  // With compressor "auto": the share of this worker's elements that lies in
-  // compressed buckets.
+  // The share of this worker's elements that lies in compressed buckets, with
+  // compressor "auto".
   std::optional<double> compressed_share;
 };
 

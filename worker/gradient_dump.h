@@ -24,11 +24,11 @@ struct GradientDumpOptions {
   Backend* backend = nullptr;  // Not owned; must outlive the dump.
 };
 
-// Not thread-safe.
+// The dump. Not thread-safe.
 class GradientDump {
  public:
-  // Makes the directory and a file without rows. config.every must be above 0.
-  // Errors: kInvalidArgument if neither the config nor the run names a
+  // Creates the directory and a file without rows. config.every must be above
+  // 0. Errors: kInvalidArgument if neither the config nor the run names a
   // directory; the system's errors, with the path.
   static absl::StatusOr<std::unique_ptr<GradientDump>> Create(
       const GradientDumpOptions& options);
@@ -36,7 +36,7 @@ class GradientDump {
   // Adds the gradient, [num_parameters], if this iteration is to be dumped.
   absl::Status Iteration(int64_t iteration, const Tensor& gradient);
 
-  // Must be the last call.
+  // Closes the file; must be the last call.
   absl::Status Close();
 
  private:
@@ -45,7 +45,7 @@ class GradientDump {
   const int64_t every_;
   Backend* const backend_;
   NpyRowFile file_;
-  std::vector<float> row_;  // Host copy of a gradient.
+  std::vector<float> row_;  // The host copy of a gradient.
 };
 
 }  // namespace ps

@@ -17,10 +17,10 @@
 namespace ps {
 namespace {
 
-// Single bad batches do not follow each other this often.
+// The most dropped gradients in a row, far more than bad batches explain.
 constexpr int64_t kMaxLeftOutInARow = 100;
 
-// The parameters of one bucket, with offsets relative to its beginning.
+// Returns the parameters of one bucket, with offsets relative to its beginning.
 std::vector<TensorSpan> TensorsIn(const Bucket& bucket,
                                   const GradientPipelineOptions& options) {
   std::vector<TensorSpan> tensors;
@@ -105,7 +105,7 @@ void GradientPipeline::Begin(int64_t push, const Tensor& gradient,
 }
 
 absl::Status GradientPipeline::Ready(double loss, int64_t begin) {
-  // Below the last bucket there is nothing new.
+  // Nothing is new below the last bucket.
   if (needs_norm_ && next_bucket_ < context_.buckets.size()) {
     if (begin > context_.buckets.back().begin) return absl::OkStatus();
     PS_ASSIGN_OR_RETURN(const bool leaves_out, LeavesOut(gradient_));
@@ -196,7 +196,7 @@ absl::StatusOr<CompressedBucket> GradientPipeline::Compress(int b) {
   compressed.bucket = b;
   compressed.num_elements = bucket.size();
   compressed.start = SteadyClock()->Now();
-  // A gradient that is left out makes no step.
+  // A dropped gradient makes no step.
   if (context_.own_weights != nullptr && left_out_in_a_row_ == 0) {
     PS_RETURN_IF_ERROR(
         context_.own_weights->Step(bucket.begin, bucket.end, &gradient_));
@@ -206,7 +206,7 @@ absl::StatusOr<CompressedBucket> GradientPipeline::Compress(int b) {
       compressors_[b]->Compress(gradient_.Slice(bucket.begin, bucket.end),
                                 residuals_->of(b)));
   if (compressed.encoded.stats.non_finite) {
-    // Left out already, unless the residual has grown beyond all bounds.
+    // The gradient was dropped already, unless the residual has overflowed.
     if (left_out_in_a_row_ == 0) return NotFinite();
   } else if (!context_.config->compressor().error_feedback()) {
     PS_RETURN_IF_ERROR(residuals_->Clear(b));
@@ -258,8 +258,8 @@ absl::Status GradientPipeline::StepLocally(Tensor* gradient) {
   return residuals_->Add(*gradient);
 }
 
-// Compressors send nothing of a gradient that is not finite, and keep what they
-// have.
+// Compressors send nothing of a gradient that is not finite, and keep their
+// state.
 absl::Status GradientPipeline::SpoilEveryBucket() {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   for (const Bucket& bucket : context_.buckets) {
@@ -319,7 +319,7 @@ absl::StatusOr<std::vector<uint64_t>> GradientPipeline::WeightsDigests(int b) {
 }
 
 absl::Status GradientPipeline::Answered(const SliceAnswer& answer) {
-  // Unless workers may drift apart, every answer has the next version.
+  // Except in asynchronous modes, every answer has the next version.
   const bool next = answer.version == push_ + 1;
   if (!next && !WorkersDrift(*context_.config)) {
     return absl::InternalError(absl::StrCat("answer to push ", push_,
@@ -349,8 +349,8 @@ absl::Status GradientPipeline::Follow(const SliceAnswer& answer) {
   const int64_t begin = context_.buckets[slice.bucket].begin + slice.begin;
   const Tensor x = weights_.Slice(begin, begin + slice.size());
   const Tensor e = residuals_->of(slice.bucket)->Slice(slice.begin, slice.end);
-  // Where e changed, this worker has sent something, and unless that was left
-  // out, an answer that covers all pushes has these elements.
+  // Where e changed, this worker has sent an element, and unless its push was
+  // dropped, an answer that covers all pushes has these elements.
   const std::vector<uint32_t>* const indices = writer_.changed();
   if (indices != nullptr && answer.covers_pushes && !answer.left_out &&
       context_.own_weights->can_follow_at()) {

@@ -29,17 +29,18 @@
 namespace ps {
 
 struct GradientPipelineOptions {
-  std::vector<ParameterInfo> parameters;  // Those of the flat vector.
-  // How often each weight of a parameter is used for one example (WeightUses in
-  // models/described/weight_uses.h). Empty: once.
+  std::vector<ParameterInfo> parameters;  // Those in the flat vector.
+  // The number of uses of each weight of a parameter for one example
+  // (WeightUses in models/described/weight_uses.h). If empty, it is 1.
   std::vector<int64_t> uses;
-  // Compress, send and apply on a separate thread while the calling thread
-  // continues with earlier layers (tensor/backend.h). The results are the same.
+  // Whether to compress, send and apply on a separate thread while the calling
+  // thread continues with earlier layers (tensor/backend.h). The results are
+  // the same.
   bool overlap = false;
 };
 
-// Not thread-safe. For each iteration: Begin, Ready until the whole vector is
-// covered, Await.
+// The pipeline. Not thread-safe. For each iteration: Begin, Ready until the
+// whole vector is covered, Await.
 class GradientPipeline {
  public:
   static absl::StatusOr<std::unique_ptr<GradientPipeline>> Create(
@@ -57,26 +58,26 @@ class GradientPipeline {
   // replaced by the worker's steps.
   void Begin(int64_t push, const Tensor& gradient, const Tensor& weights);
 
-  // Says that the gradient's elements from `begin` on are final. `begin`
+  // Reports that the gradient's elements from `begin` on are final. `begin`
   // decreases from call to call, as Model::ForwardBackward reports it.
   // Compresses and sends every bucket that is now complete, and applies the
   // answers that have arrived for earlier buckets, whose weights this iteration
   // does not need any more. With `overlap` the separate thread does this, and
-  // this or a later call returns its errors. With training.non_finite SKIP
-  // and with worker_optimizer.clip_norm nothing is sent before the whole
-  // gradient is known, and with SKIP nothing at all of one that is not finite.
-  // Errors: kFailedPrecondition for a gradient that is not finite, if the job's
-  // policy is FAIL.
+  // this or a later call returns its errors. With training.non_finite SKIP and
+  // with worker_optimizer.clip_norm nothing is sent before the whole gradient
+  // is known, and with SKIP nothing at all of one that is not finite. Errors:
+  // kFailedPrecondition for a gradient that is not finite, if the job's policy
+  // is FAIL.
   absl::Status Ready(double loss, int64_t begin);
 
-  // In delta mode, between Await and Begin: makes the worker's step of a
-  // gradient, and keeps it for the next push. The gradient is replaced by the
-  // step. With training.non_finite SKIP one that is not finite is left out.
-  // Errors: kFailedPrecondition if a hundred of these follow each other.
+  // Makes the worker's step of a gradient, and keeps it for the next push; in
+  // delta mode, between Await and Begin. The gradient is replaced by the step.
+  // With training.non_finite SKIP one that is not finite is dropped. Errors:
+  // kFailedPrecondition if a hundred of these follow each other.
   absl::Status StepLocally(Tensor* gradient);
 
-  // In delta mode: makes the worker's own weights follow `from_servers`, which
-  // came in another way than as answers to pushes.
+  // Makes the worker's own weights follow `from_servers`, which did not come as
+  // answers to pushes; in delta mode.
   absl::Status FollowServers(const Tensor& from_servers);
 
   // Ends a failed iteration: waits until nothing uses the client or the backend
@@ -92,17 +93,17 @@ class GradientPipeline {
   // iteration after the next.
   void IterationTook(double seconds) { choice_.IterationTook(seconds, push_); }
 
-  // For checkpoints, between Await and Begin: the compressors and the choices
-  // of `auto`, and apart from them the residuals.
+  // Save and load the state for checkpoints, between Await and Begin: the
+  // compressors and the choices of `auto`, and separately the residuals.
   absl::Status Save(StateWriter* writer) const;
   absl::Status Load(StateReader* reader);
   Residuals* residuals() { return residuals_.get(); }
 
-  // Euclidean norm of this worker's residual, over all buckets. Costs a pass
-  // over memory.
+  // Returns the Euclidean norm of this worker's residual, over all buckets.
+  // Costs a pass over memory.
   absl::StatusOr<double> ResidualNorm() { return residuals_->Norm(); }
-  // The same of the gradient that Await has finished with; in delta mode, of
-  // the worker's step.
+  // Returns the norm of the gradient that Await has finished with; in delta
+  // mode, of the worker's step.
   absl::StatusOr<double> GradientNorm() { return NormOf(gradient_); }
 
  private:
@@ -112,9 +113,9 @@ class GradientPipeline {
     return overlap_ ? TraceRecorder::Row::kExchange
                     : TraceRecorder::Row::kTrainer;
   }
-  // Looks at the whole gradient, if its norm is needed. With
-  // training.non_finite SKIP: returns whether it is to be left out because an
-  // element is not finite, which is logged. Otherwise false.
+  // Examines the whole gradient, if its norm is needed. With
+  // training.non_finite SKIP, returns whether it must be dropped because an
+  // element is not finite, which is logged. Otherwise returns false.
   absl::StatusOr<bool> LeavesOut(const Tensor& gradient);
   // Queues work for thread_: send the bucket, if given, once the backend has
   // reached the mark, and apply the answers that have arrived.
@@ -122,28 +123,28 @@ class GradientPipeline {
   // Waits until thread_ has done its work.
   absl::Status EndOverlap();
   absl::Status PollAnswers();
-  // The bucket's gradient is final. It waits for a leader's positions if this
-  // worker has none; buckets are pushed in order in any case.
+  // Sends a bucket whose gradient is final. It waits for a leader's positions
+  // if this worker has none; buckets are pushed in order in any case.
   absl::Status Send(int bucket, double loss);
   absl::Status SendWhatIsReady();
   absl::Status CompressAndPush(int bucket);
   absl::Status TakePositions(const PositionsAnswer& answer);
   absl::StatusOr<CompressedBucket> Compress(int bucket);
-  // The norm over the elements of all buckets.
+  // Returns the norm over the elements of all buckets.
   absl::StatusOr<double> NormOf(const Tensor& gradient) const;
-  // Makes an element of each bucket's gradient a NaN.
+  // Sets an element of each bucket's gradient to NaN.
   absl::Status SpoilEveryBucket();
-  absl::string_view Rule() const;  // The section with the rate.
-  // The error about a gradient that is not finite.
+  absl::string_view Rule() const;  // Returns the section with the rate.
+  // Returns the error about a gradient that is not finite.
   absl::Status NotFinite() const;
   absl::Status Push(int bucket, const std::vector<PayloadBuffer>& parts);
   absl::Status Answered(const SliceAnswer& answer);
   // Makes the worker's own weights follow an answer that has been written.
   absl::Status Follow(const SliceAnswer& answer);
-  // Digests of this worker's weights, for each slice of a bucket.
+  // Returns digests of this worker's weights, for each slice of a bucket.
   absl::StatusOr<std::vector<uint64_t>> WeightsDigests(int bucket);
-  // Both collect what compressor "auto" chooses by; the first also counts the
-  // share of the elements that it compresses. No effect with others.
+  // Collect the measurements for compressor "auto"; the first also counts the
+  // share of the elements that it compresses. They have no effect with others.
   void AddCosts(const CompressedBucket& compressed);
   void AddCosts(const AppliedAnswer& applied);
 
@@ -153,25 +154,25 @@ class GradientPipeline {
   WorkerPositions positions_;
   std::vector<std::unique_ptr<Compressor>> compressors_;  // [bucket]
   std::unique_ptr<Residuals> residuals_;
-  std::vector<float> staging_;  // Host copy of a slice's weights.
+  std::vector<float> staging_;  // The host copy of a slice's weights.
 
   ExchangeAccount account_;
   int64_t push_ = 0;
-  const bool may_leave_out_;   // training.non_finite SKIP.
-  const bool needs_norm_;      // Before anything is sent.
-  const int64_t num_trained_;  // Elements in all buckets.
+  const bool may_leave_out_;   // Whether training.non_finite is SKIP.
+  const bool needs_norm_;      // Whether the norm is needed before sending.
+  const int64_t num_trained_;  // The number of elements in all buckets.
   int64_t left_out_in_a_row_ = 0;
-  int64_t next_push_ = 0;  // As in ExchangeStats.
+  int64_t next_push_ = 0;  // The field of ExchangeStats.
   Tensor gradient_;        // [num_parameters]
   Tensor weights_;         // [num_parameters]
   size_t next_bucket_ = 0;
-  // Buckets whose gradients are final, and those of them that were pushed.
+  // The numbers of buckets whose gradients are final, and that were pushed.
   int num_ready_ = 0;
   int num_pushed_ = 0;
   double loss_ = 0;
   // While true, thread_ uses the client and all members except next_bucket_.
   bool overlap_ = false;
-  // Null without overlap. Declared last: it must end first.
+  // Null without overlap. This is last: it must end first.
   std::unique_ptr<TaskThread> thread_;
 };
 

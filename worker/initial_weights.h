@@ -1,4 +1,4 @@
-// The initial weights of a training run.
+// Creates the initial weights of a training run.
 #ifndef WORKER_INITIAL_WEIGHTS_H_
 #define WORKER_INITIAL_WEIGHTS_H_
 

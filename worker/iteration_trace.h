@@ -19,7 +19,7 @@ namespace ps {
 struct IterationTraceOptions {
   const TrainingConfig* config = nullptr;  // Not owned.
   int worker_rank = 0;
-  std::string run_directory;  // Gets trace.json.
+  std::string run_directory;  // The directory of trace.json.
   int64_t num_pushes = 0;
   LayerTimes* layers = nullptr;  // Not owned; outlives the trace.
 };
@@ -29,17 +29,17 @@ struct IterationTraceOptions {
 // thread-safe, except for its recorder.
 class IterationTrace {
  public:
-  // Errors: kInvalidArgument if the configured iteration is not below the
-  // number of pushes, or if there is no directory for the file.
+  // Creates a trace. Errors: kInvalidArgument if the configured iteration is
+  // not below the number of pushes, or if there is no directory for the file.
   static absl::StatusOr<std::unique_ptr<IterationTrace>> Create(
       const IterationTraceOptions& options);
   ~IterationTrace();
 
   // Begins the iterations of one push. Starts the trace at the configured push,
-  // or at the next one if the servers went on without that push.
+  // or at the next one if the servers continued without that push.
   void Begin(int64_t push);
 
-  // Null except between Begin and Write of the traced push.
+  // The recorder; null except between Begin and Write of the traced push.
   TraceRecorder* recorder() { return recorder_.get(); }
 
   // Ends the iteration. Also notes the share of the communication that was
@@ -56,7 +56,7 @@ class IterationTrace {
   explicit IterationTrace(const IterationTraceOptions& options);
 
   const IterationTraceOptions options_;
-  bool awaited_;  // The trace is configured and has not begun.
+  bool awaited_;  // Whether the trace is configured and has not begun.
   absl::Time begin_;
   std::unique_ptr<TraceRecorder> recorder_;
 };

@@ -21,7 +21,7 @@ namespace ps {
 
 namespace {
 
-// Of examples that cannot be read.
+// The most reasons for examples that cannot be read.
 constexpr size_t kMaxReasons = 10;
 
 // Appends a reason for every example of `set` that cannot be read.
@@ -46,7 +46,7 @@ void ReadAll(const Dataset& set, ThreadPool* pool,
 absl::Status CheckEveryExample(const JobConfig& config) {
   DatasetOptions options;
   options.config = config.data();
-  // To find them, where a training would pass over them.
+  // This finds damaged examples, which training would skip.
   options.config.set_on_bad_example(DataConfig::FAIL);
   options.seed = config.seed();
   PS_ASSIGN_OR_RETURN(const DatasetPair data, NewDataset(options));

@@ -1,4 +1,4 @@
-// Whether a worker of a job can begin to train on this machine.
+// Checks whether a worker of a job can begin to train on this machine.
 #ifndef WORKER_JOB_CHECK_H_
 #define WORKER_JOB_CHECK_H_
 
@@ -13,20 +13,20 @@
 namespace ps {
 
 struct CheckedJob {
-  // As in "mlp with 6,370 parameters, 200 training examples, 50 test examples,
-  // 25 iterations".
+  // A text such as "mlp with 6,370 parameters, 200 training examples, 50 test
+  // examples, 25 iterations".
   std::string summary;
-  // All 0 if it computes on a device.
+  // The memory; all 0 if the worker computes on a device.
   WorkerMemory memory;
   std::string data_text;           // The text of the DataDescription.
-  std::vector<std::string> notes;  // Of the job, and of its data.
-  // cluster.num_servers; 1 if the job does not say it, and the model makes only
-  // one slice of weights.
+  std::vector<std::string> notes;  // Notes about the job, and about its data.
+  // cluster.num_servers, or 1 if the job does not set it, and the model has
+  // only one slice of weights.
   int num_servers = 0;
 };
 
-// Reads the data, plans the model, deals it to the servers and reads
-// model.initial_weights, as Train does, and keeps nothing of it. `config` has
+// Reads the data, plans the model, assigns its slices to servers and reads
+// model.initial_weights, as Train does, and discards everything. `config` has
 // been validated. Errors: those of MakeTrainingParts, PlanShards and
 // MakeInitialWeights.
 absl::StatusOr<CheckedJob> CheckTraining(const JobConfig& config,

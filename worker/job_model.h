@@ -1,4 +1,4 @@
-// The backend and the model that a job's config describes.
+// Creates the backend and the model that a job's config describes.
 #ifndef WORKER_JOB_MODEL_H_
 #define WORKER_JOB_MODEL_H_
 
@@ -17,12 +17,12 @@ namespace ps {
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const JobConfig& config,
                                                      int worker_rank);
 
-// Whether MakeBackend finds the device that the config names. Uses no memory of
-// it. Errors: those of ChooseDevice.
+// Checks that MakeBackend finds the device that the config names. Uses no
+// memory of it. Errors: those of ChooseDevice.
 absl::Status CheckDevice(const JobConfig& config, int worker_rank);
 
-// The model for such examples. `backend` is not owned and must outlive it.
-// Errors: those of NewModel.
+// Creates the model for such examples. `backend` is not owned and must outlive
+// it. Errors: those of NewModel.
 absl::StatusOr<std::unique_ptr<Model>> MakeModel(const JobConfig& config,
                                                  const ExampleShape& example,
                                                  Backend* backend);

@@ -15,7 +15,7 @@
 namespace ps {
 namespace {
 
-// A resolved job has every section written out.
+// Whether the section has defaults only, which a resolved job writes out.
 bool IsDefault(const google::protobuf::Message& section) {
   const std::unique_ptr<google::protobuf::Message> defaults(section.New());
   google::protobuf::util::MessageDifferencer differencer;
@@ -24,8 +24,9 @@ bool IsDefault(const google::protobuf::Message& section) {
   return differencer.Compare(section, *defaults);
 }
 
-// Sections have the name of what reads them, which others may read, too:
-// "phrase_characters" reads "phrases".
+// Whether a model or data set of this name may read the section. Sections have
+// the name of one reader, and others may read them, too: "phrase_characters"
+// reads "phrases".
 bool MayRead(const std::string& name, const std::string& section) {
   return absl::StartsWith(name, section.substr(0, section.size() - 1));
 }

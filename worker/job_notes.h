@@ -1,4 +1,4 @@
-// What of a valid job has an effect that people rarely want.
+// Warns of settings in a valid job whose effect is rarely wanted.
 #ifndef WORKER_JOB_NOTES_H_
 #define WORKER_JOB_NOTES_H_
 
@@ -10,9 +10,9 @@
 
 namespace ps {
 
-// A sentence for each: a section for another model or data set than the job's,
-// steps of two optimizers, a warm-up that does not end. `config` has been
-// validated.
+// Returns a sentence for each: a section for another model or data set than the
+// job's, steps of two optimizers, a warm-up that does not end. `config` has
+// been validated.
 std::vector<std::string> JobNotes(const JobConfig& config,
                                   const TrainingPlan& plan);
 

@@ -16,7 +16,7 @@
 namespace ps {
 namespace {
 
-// The model's tensors, in the order of the buckets.
+// Adds the model's tensors, in the order of the buckets.
 void AddTensors(const JoinClusterOptions& options,
                 ParameterClientOptions* client) {
   for (const Bucket& bucket : options.buckets) {

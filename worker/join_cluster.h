@@ -34,9 +34,9 @@ struct JoinClusterOptions {
 };
 
 struct ClusterLink {
-  // Covers the buckets and, after them, those that are averaged.
+  // The map of the buckets and, after them, those that are averaged.
   std::unique_ptr<ShardMap> shard_map;
-  std::unique_ptr<ParameterClient> client;  // Refers to the shard map.
+  std::unique_ptr<ParameterClient> client;  // The client; refers to the map.
 };
 
 // Whether the job has this worker, and an address of each server. Errors:

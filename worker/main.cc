@@ -1,4 +1,4 @@
-// The `worker` program: one worker of a job.
+// The program `worker`: one worker of a job.
 #include <atomic>
 #include <cstdio>
 #include <memory>
@@ -72,8 +72,8 @@ CommandText Text() {
   return text;
 }
 
-// Where worker 0 records a run if nobody says it. A worker of a job with
-// snapshots that is started again must find it.
+// Returns the directory in which worker 0 records a run by default. A restarted
+// worker of a job with snapshots must find it.
 absl::StatusOr<std::string> DefaultRunDirectoryOf(const JobConfig& config) {
   if (!KeepsSnapshots(config)) return MakeDefaultRunDirectory(config.name());
   return absl::StrCat(config.checkpoint().directory(), "/run");
@@ -106,7 +106,7 @@ absl::Status Run(const Flags& flags) {
   // Before a folder for its run is made.
   PS_RETURN_IF_ERROR(CheckModelIsHere(options.config.model()));
   options.worker_rank = flags.rank;
-  // The only random number that must differ between runs.
+  // This is the only random number that must differ between runs.
   options.incarnation = Entropy();
   options.name = ProcessName();
   options.run_directory = flags.run_dir;
@@ -119,8 +119,8 @@ absl::Status Run(const Flags& flags) {
   options.progress_interval = absl::Seconds(flags.progress_seconds);
   options.tensorboard = flags.tensorboard;
   if (StopsTogether(options.config)) {
-    // Until the first call, which comes when training begins, there is nothing
-    // to save, and the process ends at once.
+    // Until the first call, when training begins, there is nothing to save, and
+    // the process ends at once.
     const int grace = options.config.checkpoint().grace_seconds();
     options.asked_to_stop = [grace, installed = false]() mutable {
       if (!installed) EndWhenAsked(grace);

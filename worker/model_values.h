@@ -1,4 +1,4 @@
-// A model's values with the names that other programs know.
+// Names a model's values for files that other programs read.
 #ifndef WORKER_MODEL_VALUES_H_
 #define WORKER_MODEL_VALUES_H_
 
@@ -17,11 +17,11 @@ struct ModelValues {
   const float* values = nullptr;
 };
 
-// Every tensor of every element, in order; valid as long as the values.
+// Returns every tensor of every element, in order; valid as long as the values.
 std::vector<SafetensorsView> ViewsOf(const std::vector<ModelValues>& all);
 
-// That of a file with the values of the model of this name; `data` is the
-// MeaningOfNumbers of its data set, or empty.
+// Returns the metadata of a file with the values of the model of this name;
+// `data` is the MeaningOfNumbers of its data set, or empty.
 SafetensorsMetadata MetadataOf(const std::string& model,
                                const std::string& data);
 

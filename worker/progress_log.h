@@ -1,4 +1,4 @@
-// Lines about the progress of a worker that somebody watches.
+// Formats log lines about the progress of a worker.
 #ifndef WORKER_PROGRESS_LOG_H_
 #define WORKER_PROGRESS_LOG_H_
 
@@ -11,21 +11,21 @@
 namespace ps {
 
 struct ProgressLogOptions {
-  // Between two lines; zero: no lines.
+  // The time between two lines; zero means no lines.
   absl::Duration interval;
-  int64_t first_iteration = 0;  // Of this process.
+  int64_t first_iteration = 0;  // The first iteration of this process.
   int64_t total_iterations = 0;
   const Clock* clock = SteadyClock();  // Not owned.
 };
 
-// Not thread-safe.
+// The log. Not thread-safe.
 class ProgressLog {
  public:
   explicit ProgressLog(const ProgressLogOptions& options);
 
-  // To be called after each push, with the iterations that are done and the
-  // mean loss. Returns the line to log: "iteration 250 of 1000 (25 %), loss
-  // 0.5321, about 30s left"; empty if none is due, and at the end.
+  // Returns the line to log after a push, from the number of iterations done
+  // and the mean loss: "iteration 250 of 1000 (25 %), loss 0.5321, about 30s
+  // left"; empty if none is due, and at the end.
   std::string Line(int64_t iterations_done, double loss);
 
  private:

@@ -1,4 +1,4 @@
-// Makes the records that RunRecorder writes about a job and about each of its
+// Creates the records that RunRecorder writes about a job and about each of its
 // pushes.
 #ifndef WORKER_RECORD_CONTENTS_H_
 #define WORKER_RECORD_CONTENTS_H_
@@ -14,8 +14,9 @@ namespace ps {
 
 RunHeader HeaderOf(const JobConfig& config, const TrainingParts& parts);
 
-// `elements` is the number of elements of all workers' gradients together.
-// `totals` include this push. The caller must set epoch and residual_norm.
+// Creates the record of a push. `elements` is the number of elements of all
+// workers' gradients together. `totals` include this push. The caller must set
+// epoch and residual_norm.
 IterationRecord RecordOf(const MadePush& outcome, int64_t elements,
                          const RunTotals& totals);
 

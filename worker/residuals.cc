@@ -12,7 +12,7 @@
 namespace ps {
 namespace {
 
-// Elements processed at a time; they fit into the caches.
+// The number of elements processed at a time; they fit into the caches.
 constexpr int64_t kStretch = 64 * 1024;
 
 }  // namespace

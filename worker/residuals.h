@@ -1,5 +1,5 @@
-// The residuals of a worker, bucket by bucket: the part of its gradients that
-// it has not sent yet.
+// Keeps the residuals of a worker, bucket by bucket: the part of its gradients
+// that it has not sent yet.
 #ifndef WORKER_RESIDUALS_H_
 #define WORKER_RESIDUALS_H_
 
@@ -31,20 +31,20 @@ class Residuals {
   static absl::StatusOr<std::unique_ptr<Residuals>> Create(
       const std::vector<Bucket>& buckets, bool may_return, Backend* backend);
 
-  // The residual of one bucket: [size of the bucket].
+  // Returns the residual of one bucket: [size of the bucket].
   Tensor* of(int bucket) { return &tensors_[bucket]; }
 
   absl::Status Clear(int bucket);
-  absl::Status Clear();  // All of them.
+  absl::Status Clear();  // Clears all of them.
 
   // Adds elements of all buckets: [parameters].
   absl::Status Add(const Tensor& values);
 
-  // Remembers the payloads that were sent for a bucket, by slice. Shares their
+  // Keeps the payloads that were sent for a bucket, by slice. Shares their
   // memory.
   void Sent(int bucket, const std::vector<PayloadBuffer>& payloads);
 
-  // The last payload of this slice came too late: adds it back to the residual.
+  // Adds the last payload of this slice, which was late, back to the residual.
   absl::Status PutBack(const Slice& slice);
 
   // For checkpoints: the part kResidualsPart. Must not be used while a payload
@@ -53,7 +53,7 @@ class Residuals {
   absl::StatusOr<std::string> Save() const;
   absl::Status Load(absl::string_view saved);
 
-  // Euclidean norm over all buckets. Costs a pass over memory.
+  // Returns the Euclidean norm over all buckets. Costs a pass over memory.
   absl::StatusOr<double> Norm() const;
 
  private:
@@ -65,7 +65,7 @@ class Residuals {
   std::vector<int64_t> begins_;                   // [bucket]
   std::vector<Tensor> tensors_;                   // [bucket]
   std::vector<std::vector<PayloadBuffer>> sent_;  // [bucket][slice]
-  std::vector<float> staging_;                    // Host copy of a part.
+  std::vector<float> staging_;                    // The host copy of a part.
 };
 
 }  // namespace ps

@@ -39,7 +39,7 @@ Json ToJson(const RunTotals& totals) {
   return json;
 }
 
-// "metric" names the most important metric.
+// Adds the metrics; "metric" names the most important one.
 void AddMetrics(const Evaluation& evaluation, Json* json) {
   const std::vector<Metric> metrics = Metrics(evaluation);
   (*json)["metric"] = absl::StrCat("test_", metrics.front().name);
@@ -58,7 +58,8 @@ absl::Status MakeDirectory(const std::string& path) {
   return absl::OkStatus();
 }
 
-// Never over those of another job, to which the weights that are there belong.
+// Writes the class names, but never over those of another job, to which the
+// existing weights belong.
 absl::Status WriteClassNames(const std::string& path,
                              const std::vector<std::string>& names) {
   const absl::StatusOr<std::string> text = ReadFile(path);
@@ -86,7 +87,7 @@ absl::Status WriteClassNames(const std::string& path,
                    "bring back the data"));
 }
 
-// 0 if it cannot be read.
+// Returns the size of the whole lines; 0 if the file cannot be read.
 int64_t SizeOfWholeLines(const std::string& path) {
   const absl::StatusOr<std::string> text = ReadFile(path);
   if (!text.ok()) return 0;
@@ -98,7 +99,7 @@ int64_t SizeOfWholeLines(const std::string& path) {
 // A file that grows line by line; a reader that follows it sees whole lines.
 class RunRecorder::Stream {
  public:
-  // Goes on after the file's first `size` bytes, which are whole lines.
+  // Continues after the file's first `size` bytes, which are whole lines.
   static absl::StatusOr<std::unique_ptr<Stream>> Open(const std::string& path,
                                                       int64_t size) {
     bool ok = size > 0 || std::ofstream(path).is_open();
@@ -112,7 +113,7 @@ class RunRecorder::Stream {
 
   int64_t size_bytes() const { return size_; }
 
-  // If a line cannot be written, the log says so, and the file lacks it.
+  // Writes a line. If that fails, the log says so, and the file lacks it.
   void Write(const Json& json) {
     const std::string line = JsonText(json, /*indent=*/-1) + "\n";
     out_ << line << std::flush;
@@ -128,7 +129,7 @@ class RunRecorder::Stream {
                  << "; training goes on without these records";
     }
     failing_ = true;
-    // The beginning of the line may have been written, and the stream keeps it.
+    // A part of the line may have been written, and the stream keeps it.
     out_.close();
     std::error_code ignored;
     std::filesystem::resize_file(path_, size_, ignored);
@@ -139,7 +140,7 @@ class RunRecorder::Stream {
  private:
   Stream(const std::string& path, int64_t size)
       : path_(path),
-        // So that the place is right after a failure.
+        // Appending keeps the position right after a failure.
         out_(path, std::ios::app),
         size_(size) {}
 
@@ -249,7 +250,7 @@ absl::Status RunRecorder::WriteTensors(const std::string& name,
                                        const ModelValues& statistics,
                                        SafetensorsMetadata metadata) {
   metadata.merge(MetadataOf(header_.model, header_.data));
-  // It may have been deleted while the job was trained.
+  // The directory may have been deleted during training.
   PS_RETURN_IF_ERROR(MakeDirectory(directory_));
   return WriteSafetensors(absl::StrCat(directory_, "/", name),
                           ViewsOf({weights, statistics}), metadata);

@@ -34,60 +34,60 @@ struct RunHeader {
   int64_t num_parameters = 0;
   int64_t total_iterations = 0;
   int64_t iterations_per_epoch = 0;
-  // Of the training set; empty if its classes have no names.
+  // The classes of the training set; empty if they have no names.
   std::vector<std::string> class_names;
-  // MeaningOfNumbers, for the files of weights.
+  // The MeaningOfNumbers, for weight files.
   std::string data;
 };
 
 // One iteration or, with local steps, the iterations of one push.
 struct IterationRecord {
-  double epoch = 0;  // Passes over the data so far, this iteration included.
-  double training_loss = 0;   // Mean over all workers.
-  double learning_rate = 0;   // Of its last update; not written to files.
-  double achieved_ratio = 0;  // In this iteration, over all workers.
-  // Figures of worker 0. The counts are over all buckets; threshold, stages and
-  // fallback are those of the first bucket.
+  double epoch = 0;           // Passes over the data, this iteration included.
+  double training_loss = 0;   // The mean over all workers.
+  double learning_rate = 0;   // The last update's; not written to files.
+  double achieved_ratio = 0;  // The ratio of this iteration, over all workers.
+  // Statistics of worker 0. The counts are over all buckets; threshold, stages
+  // and fallback are those of the first bucket.
   int64_t count = 0;
   int64_t raw_count = 0;
   int64_t target_count = 0;
-  // As in RunTotals, for this iteration.
+  // The share of RunTotals, for this iteration.
   std::optional<double> compressed_share;
   double threshold = 0;
   int stages = 0;
   std::string fallback;
-  // Euclidean norm over all buckets; not measured in every iteration.
+  // The Euclidean norm over all buckets; not measured in every iteration.
   std::optional<double> residual_norm;
-  // The same of the gradient or, in delta mode, of the worker's step. Only if
-  // somebody observes the training; not written to files.
+  // The norm of the gradient or, in delta mode, of the worker's step. Only set
+  // if there are observers; not written to files.
   std::optional<double> gradient_norm;
   std::vector<CompressionStats> buckets;  // Worker 0's; not written to files.
-  // Over worker 0's slices: the number of others' updates between the weights
-  // of its gradient and its own update.
+  // The mean over worker 0's slices of the number of others' updates between
+  // the weights of its gradient and its own update.
   double mean_staleness = 0;
   int64_t max_staleness = 0;
-  double seconds = 0;  // Worker 0's; what it spent them for is in `timings`.
+  double seconds = 0;  // Worker 0's time; `timings` has its parts.
   Timings timings;
-  int64_t retries = 0;  // As in ExchangeStats; not written to files.
+  int64_t retries = 0;  // The field of ExchangeStats; not written to files.
   RunTotals totals;
 };
 
 struct RunSummary {
   RunTotals totals;
-  Evaluation evaluation;       // The last one.
-  RecordingCounts recordings;  // This worker's.
+  Evaluation evaluation;       // The last evaluation.
+  RecordingCounts recordings;  // The recordings of this worker.
   std::string traffic_advice;  // See worker/traffic_advice.h.
-  // Of best.safetensors; nothing if there is no such file.
+  // The evaluation of best.safetensors; nullopt if there is no such file.
   std::optional<BestEvaluation> best;
   bool stopped_early = false;  // See training.early_stopping.
 };
 
-// Not thread-safe.
+// The recorder. Not thread-safe.
 class RunRecorder {
  public:
-  // Makes the directory if necessary, writes the class names, one on each line,
-  // to classes.txt, and starts metrics.jsonl, which has one JSON object per
-  // line with "event" start, iteration or evaluation. A continue_at above 0
+  // Creates the directory if necessary, writes the class names, one on each
+  // line, to classes.txt, and starts metrics.jsonl, which has one JSON object
+  // per line with "event" start, iteration or evaluation. A continue_at above 0
   // keeps that many bytes of an existing file and continues it; one below 0
   // keeps its whole lines. Errors: kFailedPrecondition if there is a
   // classes.txt with other names.
@@ -96,11 +96,11 @@ class RunRecorder {
       int64_t continue_at = 0);
   ~RunRecorder();
 
-  // What cannot be written is reported in the log, and missing in the file.
+  // Write a record. If that fails, the log says so, and the file lacks it.
   void Iteration(const IterationRecord& record);
   void Evaluated(int64_t iteration, double epoch, const Evaluation& evaluation);
 
-  // Bytes of metrics.jsonl.
+  // The size of metrics.jsonl.
   int64_t metrics_bytes() const;
 
   // Writes weights.safetensors, or best.safetensors with those of the best

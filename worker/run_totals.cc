@@ -23,8 +23,7 @@ void RunTotalsCounter::AddPush(const MadePush& outcome) {
                                             static_cast<double>(num_pushes_);
   }
   totals_.bytes_up += stats.bytes_up;
-  // Every worker gets the same answers or, if workers drift apart, similar
-  // ones.
+  // Every worker gets the same answers or, in asynchronous modes, similar ones.
   totals_.bytes_down += stats.bytes_down * num_workers_;
   const int64_t dense_bytes =
       outcome.num_iterations * elements * static_cast<int64_t>(sizeof(float));

@@ -1,4 +1,4 @@
-// Totals of a run so far.
+// Counts the totals of a run so far.
 #ifndef WORKER_RUN_TOTALS_H_
 #define WORKER_RUN_TOTALS_H_
 
@@ -14,29 +14,29 @@ namespace ps {
 // Totals of the whole job, from its first iteration until now.
 struct RunTotals {
   int64_t iterations = 0;
-  double seconds = 0;  // Training time, without evaluation.
+  double seconds = 0;  // The training time, without evaluation.
   double samples_per_second = 0;
-  double achieved_ratio = 0;  // Elements sent over elements.
-  // Compressor "auto": mean share of worker 0's elements in compressed buckets;
-  // all other elements were sent dense.
+  double achieved_ratio = 0;  // The elements sent over all elements.
+  // The mean share of worker 0's elements in compressed buckets, with
+  // compressor "auto"; all other elements were sent dense.
   std::optional<double> compressed_share;
-  int64_t bytes_up = 0;  // Messages from workers to servers.
+  int64_t bytes_up = 0;  // The bytes of messages from workers to servers.
   int64_t bytes_down = 0;
-  int64_t dense_bytes_up = 0;  // If all elements were sent as fp32.
+  int64_t dense_bytes_up = 0;  // The bytes if all elements were sent as fp32.
   int64_t dense_bytes_down = 0;
-  int64_t left_out = 0;  // Worker 0's pushes of slices that came too late.
+  int64_t left_out = 0;  // Worker 0's pushes of slices that were late.
 };
 
 // One push of this worker, with the iterations that led to it.
 struct MadePush {
   ExchangeStats stats;
   double seconds = 0;
-  int64_t num_iterations = 0;   // Iterations that the push covers.
+  int64_t num_iterations = 0;   // The push's iterations.
   int64_t num_samples = 0;      // This worker's examples in them.
-  int64_t iterations_done = 0;  // Iterations of the whole job so far.
+  int64_t iterations_done = 0;  // The whole job's iterations so far.
 };
 
-// Not thread-safe.
+// The counter. Not thread-safe.
 class RunTotalsCounter {
  public:
   RunTotalsCounter(int64_t num_workers, int64_t num_parameters)
@@ -45,15 +45,16 @@ class RunTotalsCounter {
   void AddPush(const MadePush& outcome);
   void AddAveraging(const AveragingStats& stats);
 
-  // The job goes on at this iteration, because it has other workers now.
+  // Sets the iteration at which the job continues with different workers.
   void GoOnAt(int64_t iteration) { totals_.iterations = iteration; }
 
-  // For checkpoints. A counter of another number of workers may load it.
+  // Save and load the totals for checkpoints. A counter with a different number
+  // of workers may load them.
   void Save(StateWriter* writer) const;
   absl::Status Load(StateReader* reader);
 
   const RunTotals& totals() const { return totals_; }
-  // Pushes that have been added.
+  // The number of pushes that have been added.
   int64_t num_pushes() const { return num_pushes_; }
 
  private:
@@ -61,7 +62,7 @@ class RunTotalsCounter {
   const int64_t num_parameters_;
   int64_t num_pushes_ = 0;
   // The next three are over all workers, whose number may have changed.
-  int64_t num_elements_ = 0;  // That were computed or added up for a push.
+  int64_t num_elements_ = 0;  // The elements of all pushes.
   int64_t num_samples_ = 0;
   int64_t sent_elements_ = 0;
   RunTotals totals_;

@@ -1,4 +1,4 @@
-// The exchange between a worker and the servers other than gradients: whole
+// Exchanges data other than gradients between a worker and the servers: whole
 // weights, and a model's statistics.
 #ifndef WORKER_SERVER_STATE_H_
 #define WORKER_SERVER_STATE_H_
@@ -16,20 +16,20 @@
 
 namespace ps {
 
-// Not thread-safe. Must not be used while pushes are under way.
+// The exchange. Not thread-safe. Must not be used during pushes.
 class ServerState {
  public:
-  // num_statistics: the model's; usually few.
+  // `num_statistics` is the size of the model's statistics, usually small.
   ServerState(const WorkerContext& context, int64_t num_statistics);
 
   // Fetches the servers' weights and statistics after this many pushes and
-  // averagings. Where workers drift apart, waits until all that are left have
+  // averagings. In asynchronous modes, waits until all remaining workers have
   // made them, and this worker must not make any of these afterwards. Errors:
   // those of ParameterClient::PullWeights and StartAgain.
   absl::Status Pull(int64_t pushes, int64_t averagings, Tensor* weights,
                     Tensor* statistics);
 
-  // To be called when a push of this worker came too late and a server expects
+  // Catches up when a push of this worker came too late and a server expects
   // push number next_push now. Tells all servers, so that no slice waits for
   // this worker's earlier pushes, and fetches their weights. Returns the number
   // of the push to make next.
@@ -42,21 +42,22 @@ class ServerState {
   absl::StatusOr<AveragingStats> AverageStatistics(int64_t averaging,
                                                    Tensor* statistics);
 
-  // Whether a worker wants to end: each calls this with its own vote after the
-  // same evaluation, which `evaluation` counts from 0, and all get the same
-  // answer. Only with training.early_stopping. Adds the bytes to *stats.
+  // Returns whether a worker wants to end: each calls this with its own vote
+  // after the same evaluation, which `evaluation` counts from 0, and all get
+  // the same answer. Only with training.early_stopping. Adds the bytes to
+  // *stats.
   absl::StatusOr<bool> AgreeToEnd(int64_t evaluation, bool vote,
                                   AveragingStats* stats);
 
  private:
-  // Pushes host values of an averaged bucket, and gives each answer to
+  // Pushes host values of an averaged bucket, and passes each answer to
   // `write`.
   absl::Status Average(int bucket, int64_t averaging,
                        const std::vector<float>& values,
                        const AnswerHandler& write, AveragingStats* stats);
-  // The last one, with the votes to end; it is not one of weights.
+  // The last bucket, with the votes to end; it is not one of weights.
   int votes_bucket() const { return context_.shard_map->num_buckets() - 1; }
-  // The first that is averaged, if there are statistics.
+  // The first averaged bucket, if there are statistics.
   int statistics_bucket() const {
     return static_cast<int>(context_.buckets.size());
   }
@@ -66,14 +67,14 @@ class ServerState {
   bool is_statistics(const SliceAnswer& answer) const {
     return num_statistics_ > 0 && answer.slice->bucket == statistics_bucket();
   }
-  // For answers about a bucket of weights.
+  // Writes an answer about a bucket of weights.
   absl::Status WriteWeights(const SliceAnswer& answer, Tensor* weights);
 
   const WorkerContext context_;
   const int64_t num_statistics_;
-  const bool workers_drift_;  // See common/consistency.h.
+  const bool workers_drift_;  // The result of WorkersDrift.
   AnswerWriter writer_;
-  std::vector<float> staging_;  // Host copy of the statistics.
+  std::vector<float> staging_;  // The host copy of the statistics.
   Tensor votes_;                // [1]: the mean of all votes to end.
 };
 

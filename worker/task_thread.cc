@@ -41,7 +41,7 @@ void TaskThread::Work() {
       working_ = true;
     }
     const absl::Status status = task();
-    // Destroys what the task holds before Await can return.
+    // This destroys the task's state before Await can return.
     task = nullptr;
     MutexLock lock(&mu_);
     working_ = false;

@@ -12,8 +12,8 @@
 
 namespace ps {
 
-// Thread-safe. A task's effects are visible after the next Await, and
-// everything done before Run is visible to the task.
+// The thread. Thread-safe. A task's effects are visible after the next Await,
+// and everything done before Run is visible to the task.
 class TaskThread {
  public:
   using Task = std::function<absl::Status()>;

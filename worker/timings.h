@@ -1,4 +1,4 @@
-// Where a worker's time goes.
+// Defines the times of a worker.
 #ifndef WORKER_TIMINGS_H_
 #define WORKER_TIMINGS_H_
 
@@ -8,21 +8,20 @@
 
 namespace ps {
 
-// The time of one push and of the iterations that lead to it. Seconds.
+// The times of one push and of the iterations that lead to it, in seconds.
 struct Timings {
   // The worker's own time; less `overlapped`, these four add up to the whole.
   double compute = 0;
-  double compress = 0;  // Selecting and encoding what is sent.
-  double await = 0;     // Nothing to do but wait for answers.
-  double apply = 0;     // Writing the answers into the weights.
+  double compress = 0;  // The time of selecting and encoding.
+  double await = 0;     // The time of waiting for answers alone.
+  double apply = 0;     // The time of writing answers into the weights.
   // The part of compress and apply that ran on a separate thread, in parallel
   // with the computation.
   double overlapped = 0;
-  // From the first push to the last answer. The part that is not in `await` was
-  // hidden behind other work.
+  // The time from the first push to the last answer. The part that is not in
+  // `await` was hidden behind other work.
   double communication = 0;
-  // Mean over the slices: time between a push and its answer outside the
-  // server.
+  // The mean over the slices of a push's time outside the server.
   double wire = 0;
   // `held` and `wait` are means over the slices, the others are sums.
   ServerTimings server;

@@ -22,13 +22,13 @@ using TraceArgument =
     std::pair<std::string, std::variant<double, int64_t, std::string>>;
 using TraceArguments = std::vector<TraceArgument>;
 
-// The trace event format of Chrome ("Trace Event Format", Duvall, Sinclair and
-// others, 2016): complete events "X" for what a thread does, instants "i", and
-// pairs "b" and "e" for what is under way meanwhile. Times are microseconds
-// from `begin`. Thread-safe.
+// The recorder. Writes Chrome's trace event format ("Trace Event Format",
+// Duvall, Sinclair and others, 2016): complete events "X" for the activities of
+// a thread, instants "i", and pairs "b" and "e" for asynchronous activities.
+// Times are microseconds from `begin`. Thread-safe.
 class TraceRecorder {
  public:
-  // Threads of the worker.
+  // The threads of the worker.
   enum class Row { kTrainer = 1, kExchange = 2 };
 
   explicit TraceRecorder(absl::Time begin) : begin_(begin) {}
@@ -39,16 +39,15 @@ class TraceRecorder {
             TraceArguments arguments = {});
   void Instant(Row row, absl::string_view name, absl::Time time,
                TraceArguments arguments = {});
-  // Adds an activity that occupies no thread; any number may be under way at
-  // once.
+  // Adds an activity that occupies no thread; any number may overlap.
   void UnderWay(absl::string_view name, absl::Time start, absl::Time end,
                 TraceArguments arguments = {});
   // Adds a note about the whole file. If a name is repeated, the last value is
   // kept.
   void Note(const TraceArgument& note);
 
-  // The file's text. Events are ordered by start time; of those that start
-  // together, the longer comes first.
+  // Returns the file's text. Events are ordered by start time; of those that
+  // start together, the longer comes first.
   std::string ToJson() const;
   absl::Status Write(const std::string& path) const;
 

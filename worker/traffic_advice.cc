@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kManyTimes = 4;
 
-// What makes the downlink smaller.
+// Returns advice that makes the downlink smaller.
 std::string AdviceForTheWayBack(const JobConfig& job) {
   if (job.downlink().mode() == DownlinkConfig::WEIGHTS) {
     return "downlink.mode WEIGHTS sends all weights; AUTO sends fewer";

@@ -1,4 +1,4 @@
-// Advice for a job that compresses only one of its two directions.
+// Advises on a job that compresses only one of its two directions.
 #ifndef WORKER_TRAFFIC_ADVICE_H_
 #define WORKER_TRAFFIC_ADVICE_H_
 
@@ -9,8 +9,8 @@
 
 namespace ps {
 
-// If one direction takes more than four times the bytes of the other, a
-// sentence that says so and which field of the job changes it; else empty.
+// Returns a sentence if one direction takes more than four times the bytes of
+// the other, with the field of the job that changes it; else empty.
 std::string TrafficAdvice(const JobConfig& job, const RunTotals& totals);
 
 }  // namespace ps

@@ -48,13 +48,13 @@ class Trainer {
 
  private:
   absl::Status AllocateVectors();
-  // For ProcessSnapshotsOptions.
+  // The function for ProcessSnapshotsOptions.
   std::function<void(absl::Duration, const absl::Status&)> SnapshotWritten()
       const;
   absl::Status StartExchange();
-  // Uses this worker's part of the processors that it shares with others.
+  // Limits the worker to its share of the processors on its machine.
   absl::Status ShareCores();
-  // Takes part in a job that is under way.
+  // Joins a running job.
   absl::Status Join(int64_t joins_at);
   absl::Status GiveInitialWeights(const std::vector<Bucket>& buckets);
   absl::Status StartRecords();
@@ -63,7 +63,7 @@ class Trainer {
   // Runs all iterations of one push; returns the number of the next push.
   absl::StatusOr<int64_t> RunPush(int64_t push);
   absl::StatusOr<Batch*> ReadBatch(int64_t iteration);
-  // Brings up the next batch while the device computes this one's gradient.
+  // Uploads the next batch while the device computes this one's gradient.
   absl::Status UploadNext();
   // StepLocally runs an iteration without a push, StepWithPush one with a push.
   absl::Status StepLocally(int64_t iteration);
@@ -72,13 +72,13 @@ class Trainer {
   // is the number of iterations of this push.
   absl::StatusOr<BatchResult> ComputeAndSend(const Batch& batch, double steps);
   absl::Status EvaluateNow(int64_t number);
-  // What worker 0 does of it.
+  // Does worker 0's part of an evaluation.
   absl::Status EvaluateAlone();
-  // Finds out, together with all workers, whether training ends with the
-  // evaluation of this number.
+  // Agrees with all workers on whether training ends with the evaluation of
+  // this number.
   absl::Status AgreeToEnd(int64_t number);
-  // Between push number `done` and `push`, the next one: saves a snapshot if
-  // one is due, and returns an error if the job stops here.
+  // Saves a snapshot if one is due between push number `done` and `push`, the
+  // next one, and returns an error if the job stops here.
   absl::Status SaveIfDue(int64_t done, int64_t push);
   // Tells the servers, once, if this worker is asked to end.
   absl::Status PassOnStop();
@@ -90,7 +90,7 @@ class Trainer {
   const TrainerOptions options_;
   TrainingParts parts_;
   Backend* backend_ = nullptr;  // Owned by parts_.
-  Model* model_ = nullptr;      // Likewise.
+  Model* model_ = nullptr;      // Owned by parts_.
   // The weights that servers sent, [num_parameters]. They are evaluated, saved,
   // and the same for all workers, or nearly so.
   Tensor from_servers_;
@@ -102,18 +102,18 @@ class Trainer {
   std::unique_ptr<ServerState> servers_;
   std::unique_ptr<WorkerSnapshots> snapshots_;
   ResumePoint resumed_;  // All 0 in a new job.
-  bool stop_ = false;    // The answers to the last push said so.
+  bool stop_ = false;    // Whether the answers to the last push said so.
 
   std::unique_ptr<TrainingRecords> records_;
   std::unique_ptr<IterationTrace> trace_;
   std::unique_ptr<BatchFeed> feed_;
-  double loss_ = 0;          // Sum over this push's earlier iterations.
-  int64_t num_samples_ = 0;  // Likewise.
+  double loss_ = 0;          // The sum over this push's earlier iterations.
+  int64_t num_samples_ = 0;  // The number of samples since the last push.
   std::unique_ptr<RunTotalsCounter> totals_;
   Evaluation evaluation_;
   EarlyStopping early_stopping_;
-  bool wants_to_end_ = false;   // Worker 0, by its latest evaluation.
-  bool stopped_early_ = false;  // All workers are to end now.
+  bool wants_to_end_ = false;   // Worker 0's vote.
+  bool stopped_early_ = false;  // Whether all workers must end.
 };
 
 absl::Status Trainer::AllocateVectors() {
@@ -131,7 +131,7 @@ absl::Status Trainer::AllocateVectors() {
   own.total_iterations = parts_.plan->total_iterations;
   own.backend = backend_;
   PS_ASSIGN_OR_RETURN(own_, WorkerWeights::Create(own));
-  // Nothing has a residual yet.
+  // No step has a residual yet.
   return own_->Follow(0, from_servers_, gradient_);
 }
 
@@ -158,7 +158,7 @@ absl::Status Trainer::StartExchange() {
   join.name = options_.name;
   join.data_text = parts_.data.description.text();
   join.parameters = model_->parameters();
-  // With a worker_optimizer, what servers get are steps at these rates already.
+  // With a worker_optimizer, pushes are steps at these rates already.
   if (own_ == nullptr) join.rates = parts_.rates;
   join.buckets = parts_.buckets;
   const int64_t num_statistics = model_->statistics_values().size();
@@ -220,7 +220,7 @@ absl::Status Trainer::StartExchange() {
   if (options_.worker_rank == 0 && found == 0) {
     PS_RETURN_IF_ERROR(GiveInitialWeights(join.buckets));
   }
-  // Workers that drift apart have made more pushes, or been left out of some.
+  // In asynchronous modes, workers have made more pushes, or some were dropped.
   const int64_t pushes = WorkersDrift(config()) ? 0 : found;
   PS_RETURN_IF_ERROR(
       servers_->Pull(pushes, parts_.plan->pushes.NumEvaluations(pushes),
@@ -252,7 +252,7 @@ absl::Status Trainer::ShareCores() {
 
 absl::Status Trainer::Join(int64_t joins_at) {
   const PushPlan& plan = parts_.plan->pushes;
-  // At least one, so that it evaluates at the end.
+  // The worker makes at least one push, so that it evaluates at the end.
   const int64_t push =
       std::max<int64_t>(0, std::min(joins_at, plan.num_pushes() - 1));
   const int64_t evaluations = plan.NumEvaluations(push);
@@ -449,7 +449,7 @@ absl::Status Trainer::PassOnStop() {
   if (options_.asked_to_stop == nullptr || !options_.asked_to_stop()) {
     return absl::OkStatus();
   }
-  // Before each push until all stop: a server that is killed forgets it.
+  // Before each push until all stop, as a killed server loses it.
   return link_.client->Stop();
 }
 
@@ -536,7 +536,7 @@ absl::StatusOr<TrainingResult> Trainer::Run() {
   if (status.ok()) {
     status = records_->WriteWeights(result.weights, result.statistics);
   }
-  // Everything is on disk before the servers hear that this worker is done.
+  // All files are on disk before the servers hear that this worker is done.
   if (status.ok()) status = records_->WriteSummary(evaluation_, stopped_early_);
   if (status.ok()) {
     const absl::Status marked = snapshots_->MarkDone();
@@ -544,7 +544,7 @@ absl::StatusOr<TrainingResult> Trainer::Run() {
         << marked << "; if this worker is started again after the servers are "
         << "gone, it will not know that the job is done";
   }
-  // The servers need not be told what they reported themselves.
+  // The servers need not be told their own reports.
   const bool servers_know =
       absl::IsAborted(status) || absl::IsUnavailable(status);
   if (!status.ok()) {

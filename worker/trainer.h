@@ -1,4 +1,4 @@
-// One worker of a job, from the first connection to the last evaluation.
+// Runs one worker of a job, from the first connection to the last evaluation.
 #ifndef WORKER_TRAINER_H_
 #define WORKER_TRAINER_H_
 
@@ -22,32 +22,32 @@ class TrainingObserver;
 struct TrainerOptions {
   JobConfig config;  // Validated, with cluster.servers.
   int worker_rank = 0;
-  // Different from that of any other process that has had this rank.
+  // The id of this process, different from any other that has had this rank.
   uint64_t incarnation = 0;
   std::string name;  // "host:pid".
-  // Where worker 0 records the run; empty: nowhere.
+  // The directory in which worker 0 records the run; if empty, it does not.
   std::string run_directory;
-  // If the job's processes stop together (common/consistency.h): when this
-  // becomes true, all workers save a snapshot after their next push, and end.
-  // Called before each push; null: only others ask for that.
+  // Returns true to make all workers save a snapshot after their next push, and
+  // end, if the job's processes stop together (common/consistency.h). Called
+  // before each push; null if only others ask for that.
   std::function<bool()> asked_to_stop;
   // Called once, when the worker is registered with all servers. May be null.
   std::function<void()> joined;
-  // How often to log the progress; zero: never.
+  // The interval of progress lines; zero means none.
   absl::Duration progress_interval;
-  // Are told of each iteration. Not owned.
+  // The observers of the training. Not owned.
   std::vector<TrainingObserver*> observers;
-  // Worker 0 also writes event files for TensorBoard into run_directory.
+  // Whether worker 0 writes event files for TensorBoard into run_directory.
   bool tensorboard = false;
-  // Whether to compress on a separate thread; unset: if the backend says that
-  // this pays off. The results are the same.
+  // Whether to compress on a separate thread; if unset, the backend says
+  // whether this pays off. The results are the same.
   std::optional<bool> overlap_compression;
 };
 
 struct TrainingResult {
-  std::vector<float> statistics;  // The model's; averaged over workers.
+  std::vector<float> statistics;  // The model's, averaged over workers.
   std::vector<float> weights;     // The flat vector, the same on every worker.
-  Evaluation evaluation;          // Worker 0 only.
+  Evaluation evaluation;          // Set on worker 0 only.
   RunTotals totals;
 };
 

@@ -1,4 +1,4 @@
-// What is told of a training while it goes on.
+// The interface of callbacks during training.
 #ifndef WORKER_TRAINING_OBSERVER_H_
 #define WORKER_TRAINING_OBSERVER_H_
 
@@ -9,17 +9,17 @@
 
 namespace ps {
 
-// The thread that trains calls all methods but SnapshotWritten; none may block.
+// An observer. Only SnapshotWritten runs on other threads; none may block.
 class TrainingObserver {
  public:
   virtual ~TrainingObserver() = default;
 
-  // Before the first iteration.
+  // Called before the first iteration.
   virtual void Begins(const RunHeader& header) = 0;
   virtual void Iteration(const IterationRecord& record) = 0;
-  // After the iteration of the latest record.
+  // Called after an evaluation, which follows the latest record.
   virtual void Evaluated(const Evaluation& evaluation) = 0;
-  // A snapshot was written or could not be. Called by any thread.
+  // Called when a snapshot was written or failed, by any thread.
   virtual void SnapshotWritten(absl::Duration took,
                                const absl::Status& result) = 0;
 };

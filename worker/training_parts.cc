@@ -39,7 +39,7 @@ absl::Status ReadData(const JobConfig& config, TrainingParts* parts) {
   return absl::OkStatus();
 }
 
-// Checked now, so that the error does not come during or after the training.
+// Checks early, so that the error does not come during the training.
 absl::Status CheckSequences(const TrainingParts& parts) {
   for (const auto& [name, set] :
        {std::make_pair("training", parts.data.train.get()),
@@ -51,7 +51,7 @@ absl::Status CheckSequences(const TrainingParts& parts) {
   return absl::OkStatus();
 }
 
-// Workers must agree about weights that servers do not send.
+// Takes weights that servers do not send, on which workers must agree.
 absl::Status TakeFrozenWeights(const JobConfig& config, TrainingParts* parts) {
   if (!absl::c_linear_search(parts->rates, 0)) return absl::OkStatus();
   PS_ASSIGN_OR_RETURN(
@@ -109,7 +109,7 @@ absl::StatusOr<TrainingParts> MakeTrainingParts(const JobConfig& config,
                                 parts.backend.get()));
   PS_RETURN_IF_ERROR(CheckSequences(parts));
   PS_RETURN_IF_ERROR(PlanGradient(config, &parts));
-  // One example can be too few for batch normalisation, and only one.
+  // Batch normalisation may need more than one example.
   if (config.training().batch_size() == 1) {
     PS_RETURN_IF_ERROR(
         Annotate(parts.model->PlanBytes(1, /*training=*/true).status(),

@@ -1,5 +1,5 @@
-// The parts with which one worker trains: its data, the plan of its iterations,
-// its backend and its model.
+// Creates the parts with which one worker trains: its data, the plan of its
+// iterations, its backend and its model.
 #ifndef WORKER_TRAINING_PARTS_H_
 #define WORKER_TRAINING_PARTS_H_
 
@@ -21,30 +21,30 @@ namespace ps {
 
 struct TrainingParts {
   DatasetPair data;
-  int64_t data_bytes = 0;  // What `data` holds on the heap.
-  TrainingSet set;         // What is known of data.train.
+  int64_t data_bytes = 0;  // The heap memory of `data`.
+  TrainingSet set;         // The sizes of data.train.
   std::unique_ptr<TrainingPlan> plan;
-  // Those of the job and of its data, for people.
+  // The notes on the job and its data, for people.
   std::vector<std::string> notes;
   std::unique_ptr<Backend> backend;
-  // In jobs whose workers have stages; else null. To be connected before the
-  // model trains.
+  // The links, in jobs whose workers have stages; else null. They must be
+  // connected before the model trains.
   std::unique_ptr<StageLinks> stage_links;
-  // Uses the backend and the links, which must outlive it.
+  // The model uses the backend and the links, which must outlive it.
   std::unique_ptr<Model> model;
-  // LayerRates of the model's parameters, and PlanBuckets.
+  // The LayerRates of the model's parameters, and their PlanBuckets.
   std::vector<double> rates;
   std::vector<Bucket> buckets;
-  // With frozen tensors: all initial weights, because no server has those of
-  // the frozen ones. Otherwise empty.
+  // All initial weights, if some tensors are frozen, because no server has
+  // those. Otherwise empty.
   std::vector<float> initial_weights;
 };
 
-// How many parameters the model has and, if some are frozen, how many are
+// Returns the number of parameters and, if some are frozen, of those that are
 // trained, for messages.
 std::string ParametersText(const TrainingParts& parts);
 
-// Makes the parts that the config describes. Logs where this worker computes,
+// Creates the parts that the config describes. Logs where this worker computes,
 // and why. Errors: those of the config, the data or the device.
 absl::StatusOr<TrainingParts> MakeTrainingParts(const JobConfig& config,
                                                 int worker_rank);

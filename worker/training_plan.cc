@@ -40,7 +40,7 @@ absl::StatusOr<TrainingPlan> PlanTraining(const JobConfig& config,
 
 int64_t SamePlace(const TrainingPlan& from, int64_t push,
                   const TrainingPlan& to) {
-  // In whole iterations, so that an evaluation that was made is not due again.
+  // The result is in whole iterations, so that no evaluation is made twice.
   const auto iteration =
       static_cast<int64_t>(static_cast<__int128>(from.pushes.Begin(push)) *
                            to.total_iterations / from.total_iterations);

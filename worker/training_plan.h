@@ -1,5 +1,5 @@
-// What a job's workers read and when they push, as its config and the size of
-// its training set decide.
+// Plans what a job's workers read and when they push, by its config and the
+// size of its training set.
 #ifndef WORKER_TRAINING_PLAN_H_
 #define WORKER_TRAINING_PLAN_H_
 
@@ -13,7 +13,7 @@
 
 namespace ps {
 
-// What the plan needs to know of a training set.
+// The sizes of a training set that the plan needs.
 struct TrainingSet {
   int64_t num_examples = 0;
   ExampleOrder order = ExampleOrder::kShuffled;
@@ -23,20 +23,20 @@ struct TrainingPlan {
   Sampler sampler;
   int64_t total_iterations = 0;
   PushPlan pushes;
-  // All workers read all examples of each iteration, as rank 0: each has a
-  // stage of the network (common/stage_workers.h).
+  // Whether all workers read all examples of each iteration, as rank 0: each
+  // has a stage of the network (common/stage_workers.h).
   bool together = false;
 
   // The rank as which a worker reads.
   int ReaderRank(int worker_rank) const { return together ? 0 : worker_rank; }
 };
 
-// Errors: those of Sampler::Create.
+// Makes the plan. Errors: those of Sampler::Create.
 absl::StatusOr<TrainingPlan> PlanTraining(const JobConfig& config,
                                           const TrainingSet& set);
 
-// Where a training that was planned as `from`, and has made `push` pushes, goes
-// on if it is planned as `to`, because its workers are more or fewer: the
+// Returns the place in plan `to` at which a training resumes that has made
+// `push` pushes of plan `from`, because its workers are more or fewer: the
 // number of pushes after which the same part of all iterations has been made,
 // rounded down, but at least 1.
 int64_t SamePlace(const TrainingPlan& from, int64_t push,

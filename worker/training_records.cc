@@ -18,14 +18,14 @@
 namespace ps {
 namespace {
 
-// Each norm costs a pass over memory.
+// The interval of norms, each of which costs a pass over memory.
 constexpr int64_t kNormsEvery = 10;
-// Compressors have settled after these.
+// Compressors have settled after this many pushes.
 constexpr int64_t kPushesBeforeAdvice = 20;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Says what to do when results cannot be written at the end. With this code the
-// exit code says that starting again may help, whatever the file system's is.
+// Adds advice when results cannot be written at the end. The code makes the
+// exit code say that a restart may help, whatever the file system's is.
 absl::Status Explained(const absl::Status& status, const JobConfig& config) {
   if (status.ok()) return status;
   return absl::InternalError(absl::StrCat(
@@ -59,7 +59,7 @@ absl::Status TrainingRecords::Open() {
                       RunRecorder::Create(options_.run_directory,
                                           HeaderOf(config(), *options_.parts),
                                           options_.resumed.metrics_bytes));
-  // The file, and not the snapshot, knows: it may be newer.
+  // The file is read rather than the snapshot, because it may be newer.
   if (config().checkpoint().keep_best() && options_.resumed.push > 0) {
     best_ = ReadBestEvaluation(
         absl::StrCat(options_.run_directory, "/", kBestWeights),

@@ -1,5 +1,5 @@
-// What a worker writes down and tells about its training: the run directory,
-// event files, the dump of gradients, lines of progress, and its observers.
+// Records a worker's training: the run directory, event files, the dump of
+// gradients, progress lines, and observers.
 #ifndef WORKER_TRAINING_RECORDS_H_
 #define WORKER_TRAINING_RECORDS_H_
 
@@ -28,7 +28,7 @@
 
 namespace ps {
 
-// All that is pointed to must outlive the records.
+// The options. All pointers must outlive the records.
 struct TrainingRecordsOptions {
   const JobConfig* config = nullptr;
   int worker_rank = 0;
@@ -42,34 +42,34 @@ struct TrainingRecordsOptions {
   const RunTotalsCounter* totals = nullptr;
   GradientPipeline* pipeline = nullptr;
   const Tensor* gradient = nullptr;      // [num_parameters]
-  const Tensor* from_servers = nullptr;  // The weights, likewise.
+  const Tensor* from_servers = nullptr;  // The servers' weights.
   ResumePoint resumed;                   // All 0 in a new job.
 };
 
-// Files are worker 0's alone. Not thread-safe.
+// The records. Only worker 0 writes files. Not thread-safe.
 class TrainingRecords {
  public:
-  // Errors: those of files that cannot be made, and of GradientDump::Create.
+  // Errors: those of creating files, and of GradientDump::Create.
   static absl::StatusOr<std::unique_ptr<TrainingRecords>> Create(
       const TrainingRecordsOptions& options);
 
-  // After each push; the totals include it.
+  // Records a push; the totals include it.
   absl::Status Push(const MadePush& outcome, int64_t push);
 
-  // After the evaluation of these weights. Writes them down if they are the
-  // best so far (checkpoint.keep_best).
+  // Records the evaluation of these weights. Saves them if they are the best so
+  // far (checkpoint.keep_best).
   absl::Status Evaluated(const Evaluation& evaluation);
 
-  // After the last push.
+  // Closes the records after the last push.
   absl::Status Close();
 
-  // At the end of the training, of which these are all parameters and
-  // statistics. Errors say what to do.
+  // Writes all parameters and statistics at the end of the training. Errors
+  // have advice.
   absl::Status WriteWeights(const std::vector<float>& weights,
                             const std::vector<float>& statistics);
   absl::Status WriteSummary(const Evaluation& evaluation, bool stopped_early);
 
-  // Bytes of metrics.jsonl; 0 if there is none.
+  // The size of metrics.jsonl; 0 if there is none.
   int64_t metrics_bytes() const {
     return recorder_ == nullptr ? 0 : recorder_->metrics_bytes();
   }
@@ -82,7 +82,7 @@ class TrainingRecords {
   absl::Status OpenDump();
   absl::Status KeepBest(const Evaluation& evaluation);
   absl::Status AddIteration(const MadePush& outcome, int64_t push);
-  // That of the last update before the push ends, or with it.
+  // Returns the rate of the last update before the push ends, or with it.
   double LearningRateOf(int64_t push) const;
   double EpochsDone() const;
   const JobConfig& config() const { return *options_.config; }
@@ -96,7 +96,7 @@ class TrainingRecords {
   std::unique_ptr<TensorBoard> tensorboard_;  // Null if not asked for.
   std::unique_ptr<GradientDump> dump_;        // Null if not configured.
   std::unique_ptr<ProgressLog> progress_;
-  std::optional<BestEvaluation> best_;  // That of best.safetensors.
+  std::optional<BestEvaluation> best_;  // The evaluation of best.safetensors.
 };
 
 }  // namespace ps

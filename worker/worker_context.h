@@ -1,4 +1,4 @@
-// What the parts of a worker that exchange something with servers share.
+// The state that the parts of a worker share in exchanges with servers.
 #ifndef WORKER_WORKER_CONTEXT_H_
 #define WORKER_WORKER_CONTEXT_H_
 
@@ -13,17 +13,17 @@
 
 namespace ps {
 
-// None of the pointers is owned; all outlive whoever has this.
+// The context. None of the pointers is owned; all outlive its users.
 struct WorkerContext {
   const JobConfig* config = nullptr;
   int worker_rank = 0;
   std::vector<Bucket> buckets;  // Each ends where a parameter ends.
-  // Covers the buckets and, after them, those of AveragedBuckets.
+  // The map of the buckets and, after them, those of AveragedBuckets.
   const ShardMap* shard_map = nullptr;
   Backend* backend = nullptr;
   ParameterClient* client = nullptr;
-  // In delta mode; else null. It makes steps of gradients, and follows the
-  // weights that the servers send.
+  // The worker's own weights in delta mode; else null. They take steps by
+  // gradients, and follow the weights that the servers send.
   WorkerWeights* own_weights = nullptr;
 };
 

@@ -21,28 +21,28 @@ namespace {
 
 constexpr int64_t kFloat = sizeof(float);
 constexpr int64_t kMebibyte = int64_t{1} << 20;
-// Measured: 34 MiB at the peak of a worker with 6,370 parameters and 2 threads.
+// Measured: a peak of 34 MiB with 6,370 parameters and 2 threads.
 constexpr int64_t kProgramBytes = 40 * kMebibyte;
 
-// Of one training batch.
+// Returns the bytes of one training batch.
 int64_t BatchBytes(const JobConfig& config, const TrainingParts& parts) {
   const ExampleShape& example = parts.data.train->example_shape();
   return config.training().batch_size() * kFloat * (example.num_elements() + 1);
 }
 
-// Bytes that a push and its answer have on their way, twice each: as a message
-// and in gRPC's buffers.
+// Returns the bytes of a push and its answer in flight, twice each: as a
+// message and in gRPC's buffers.
 int64_t MessageBytes(const JobConfig& config, int64_t num_parameters) {
   const int64_t dense = num_parameters * kFloat;
-  // An element that is kept has an index, too.
+  // A selected element has an index, too.
   const double kept = config.compressor().name() == "none"
                           ? 1
                           : std::min(1.0, 2 * config.compressor().ratio());
   return 2 * (static_cast<int64_t>(kept * static_cast<double>(dense)) + dense);
 }
 
-// Makes the pipeline that sends the gradients of `model`, which allocates from
-// `backend`.
+// Creates the pipeline that sends the gradients of `model`, which allocates
+// from `backend`.
 absl::Status MakePipeline(const JobConfig& config, int worker_rank,
                           const TrainingParts& parts, Model* model,
                           Backend* backend) {
@@ -104,7 +104,7 @@ absl::StatusOr<WorkerMemory> WorkerMemoryOf(const JobConfig& config,
     PS_RETURN_IF_ERROR(WorkerWeights::Create(own).status());
   }
   const int64_t own_weights = backend.bytes() - before;
-  // Those of the servers, and the gradient.
+  // These are the servers' weights, and the gradient.
   memory.weights = 2 * n * kFloat + own_weights;
 
   const int64_t before_pipeline = backend.bytes();
@@ -112,8 +112,8 @@ absl::StatusOr<WorkerMemory> WorkerMemoryOf(const JobConfig& config,
       MakePipeline(config, worker_rank, parts, model.get(), &backend));
   memory.compression = backend.bytes() - before_pipeline;
   memory.messages = MessageBytes(config, NumTrained(parts.buckets));
-  // The weights, and the file with them; a snapshot has them and the residuals,
-  // and the state of worker_optimizer as such and as a part of it.
+  // A snapshot has the weights, the file with them, and the residuals, and the
+  // state of worker_optimizer as such and as a part of it.
   memory.snapshot = 2 * n * kFloat;
   if (config.checkpoint().every() > 0) memory.snapshot += 2 * own_weights;
   return memory;

@@ -79,7 +79,7 @@ WorkerMetrics::WorkerMetrics(int rank)
 }
 
 void WorkerMetrics::AddOwn() {
-  // Reads something of the latest iteration.
+  // Reads a value of the latest iteration.
   const auto latest = [this](double (*value)(const IterationRecord& record)) {
     return [this, value] {
       MutexLock lock(&mu_);

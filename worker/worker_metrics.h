@@ -1,4 +1,4 @@
-// What a worker tells Prometheus about itself and, if it is worker 0, about the
+// Defines the Prometheus metrics of a worker and, if it is worker 0, of the
 // whole job.
 #ifndef WORKER_WORKER_METRICS_H_
 #define WORKER_WORKER_METRICS_H_
@@ -26,8 +26,7 @@ namespace ps {
 
 class ReadMetrics;
 
-// Counts what happens in a worker. Each scrape explains the names.
-// Thread-safe.
+// Counts events in a worker. Each scrape explains the names. Thread-safe.
 class WorkerMetrics final : public TrainingObserver {
  public:
   explicit WorkerMetrics(int rank);
@@ -47,7 +46,7 @@ class WorkerMetrics final : public TrainingObserver {
   const int rank_;
   const std::shared_ptr<prometheus::Registry> registry_;
   const std::shared_ptr<ReadMetrics> read_;
-  // Owned by the registry.
+  // The registry owns it.
   prometheus::Histogram* iteration_;
   prometheus::Histogram* compute_;
   prometheus::Histogram* compress_;
@@ -62,7 +61,7 @@ class WorkerMetrics final : public TrainingObserver {
   mutable Mutex mu_;
   RunHeader header_ ABSL_GUARDED_BY(mu_);
   IterationRecord latest_ ABSL_GUARDED_BY(mu_);
-  // Not measured in every iteration.
+  // This is not measured in every iteration.
   double residual_norm_ ABSL_GUARDED_BY(mu_) = 0;
   double gradient_norm_ ABSL_GUARDED_BY(mu_) = 0;
   std::vector<Metric> evaluation_ ABSL_GUARDED_BY(mu_);

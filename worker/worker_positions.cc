@@ -69,7 +69,7 @@ void WorkerPositions::Take(const PositionsAnswer& answer) {
 
 std::vector<PayloadBuffer> WorkerPositions::ToPush(
     int bucket, const EncodedGradient& encoded) const {
-  // A gradient that is not finite sends nothing, and at no positions.
+  // A gradient that is not finite is not sent, nor are its positions.
   if (!follows_ || encoded.stats.non_finite) return encoded.parts;
   std::vector<PayloadBuffer> values;
   for (size_t i = 0; i < encoded.parts.size(); ++i) {

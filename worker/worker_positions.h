@@ -26,18 +26,18 @@ class WorkerPositions {
                   const ShardMap* shard_map, ParameterClient* client,
                   PositionsHandler handler);
 
-  // For CompressorOptions::shared_positions of this bucket.
+  // Returns this bucket's CompressorOptions::shared_positions.
   const SharedPositions* For(int bucket) const;
 
   void Begin(int64_t push);
-  // The bucket's gradient is final.
+  // Reports that the bucket's gradient is final.
   void Ready(int bucket);
   // Whether this worker leads, or knows all of the leader's positions.
   bool Knows(int bucket) const { return !follows_ || arriving_[bucket] == 0; }
   void Take(const PositionsAnswer& answer);
 
-  // What a follower pushes: values without positions, except in slices where it
-  // leads.
+  // Returns a follower's payloads: values without positions, except in slices
+  // where it leads.
   std::vector<PayloadBuffer> ToPush(int bucket,
                                     const EncodedGradient& encoded) const;
 
@@ -47,19 +47,20 @@ class WorkerPositions {
   const int num_workers_;
   const int worker_rank_;
   // Whether this worker asks for a bucket's positions only when it can use
-  // them: where updates may leave workers out, servers wait as long for a
-  // leader as for pushes, from the first call of another worker on.
+  // them: if updates may drop workers, servers wait as long for a leader as for
+  // pushes, from the first call of another worker on.
   const bool asks_when_ready_;
   const ShardMap* const shard_map_;
   ParameterClient* const client_;
   const PositionsHandler handler_;
   int64_t push_ = 0;
-  bool follows_ = false;  // Another worker leads this push.
+  bool follows_ = false;  // Whether another worker leads this push.
   // [bucket]; empty if the workers share no positions.
   std::vector<SharedPositions> positions_;
-  // [bucket][slice], in the slice, until those of all slices are there.
+  // [bucket][slice], positions in the slice, until all slices have theirs.
   std::vector<std::vector<std::vector<uint32_t>>> of_slices_;
-  std::vector<size_t> arriving_;  // [bucket]: slices that are missing.
+  // [bucket], the number of slices without positions.
+  std::vector<size_t> arriving_;
 };
 
 }  // namespace ps

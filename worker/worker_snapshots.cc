@@ -83,7 +83,7 @@ absl::StatusOr<int64_t> WorkerSnapshots::Find() {
     PS_RETURN_IF_ERROR(context_.client->Restore(*found_, common.alone));
   }
   if (*found_ > 0) return *found_;
-  // Some process was killed before it had written its first.
+  // A process was killed before it had written its first snapshot.
   if (files_->numbers().empty()) {
     PS_RETURN_IF_ERROR(files_->SaveBeginning());
   } else {
@@ -144,7 +144,7 @@ absl::StatusOr<ResumePoint> WorkerSnapshots::Load() {
 }
 
 absl::StatusOr<int64_t> WorkerSnapshots::WeightsDigestNow() const {
-  // Workers that drift pull newer weights than they had.
+  // In asynchronous modes, workers pull newer weights than they had.
   if (drift_) return 0;
   PS_ASSIGN_OR_RETURN(const std::vector<float> weights,
                       ToHost(context_.backend, *options_.from_servers));

@@ -1,4 +1,4 @@
-// What a worker saves at a snapshot, and how it goes on from one.
+// Saves and restores a worker's state.
 #ifndef WORKER_WORKER_SNAPSHOTS_H_
 #define WORKER_WORKER_SNAPSHOTS_H_
 
@@ -28,16 +28,15 @@ struct WorkerSnapshotsOptions {
   RunTotalsCounter* totals = nullptr;
   Tensor* from_servers = nullptr;  // The weights that servers sent.
   TrainingSet set;
-  std::string data;  // MeaningOfNumbers, for the files of weights.
+  std::string data;  // The MeaningOfNumbers, for weight files.
 };
 
-// Not thread-safe. Must not be used while pushes are under way.
+// The snapshots of a worker. Not thread-safe. Must not be used during pushes.
 class WorkerSnapshots {
  public:
-  // The files of a worker; null if nothing is kept. Must be called before the
-  // worker joins the job: another process may still use them. Errors: those of
-  // ProcessSnapshots::Open. data_text, written: see
-  // ProcessSnapshotsOptions.
+  // Opens the files of a worker; null if nothing is kept. Must be called before
+  // the worker joins the job: another process may still use them. Errors: those
+  // of ProcessSnapshots::Open. data_text, written: see ProcessSnapshotsOptions.
   static absl::StatusOr<std::unique_ptr<ProcessSnapshots>> OpenFiles(
       const JobConfig& config, int worker_rank, const std::string& data_text,
       std::function<void(absl::Duration took, const absl::Status& result)>
@@ -49,54 +48,54 @@ class WorkerSnapshots {
 
   // Finds the latest snapshot that all processes of the job have, and makes it
   // the servers' state. Returns its number; 0 if the job begins. Waits for all
-  // workers; but one that was started again while the others go on does so
-  // alone. Errors: kFailedPrecondition, with what each process has, if they
-  // have none in common; kUnavailable if this worker cannot come back alone;
-  // those of the client.
+  // workers; but one that was restarted while the others continue goes back
+  // alone. Errors: kFailedPrecondition, with the snapshots of each process, if
+  // they have none in common; kUnavailable if this worker cannot come back
+  // alone; those of the client.
   absl::StatusOr<int64_t> Find();
 
-  // Takes up this worker's part of the snapshot that Find has found, or, if the
+  // Restores this worker's part of the snapshot that Find has found, or, if the
   // worker has lost it and is replaced, only the servers' weights, which have
   // been pulled. Errors: kDataLoss for damaged state, or if the servers'
   // weights are not those of this snapshot; but if this worker came back alone,
   // that is an error of ParameterClient::StartAgain.
   absl::StatusOr<ResumePoint> Load();
 
-  // For a worker that joins a job that is under way, after `push` pushes, and
-  // has pulled the servers' weights. What it had kept to send is lost, because
-  // servers may have some of it; all else is that of its latest snapshot, if
-  // there is one. Errors: kDataLoss for damaged state.
+  // Prepares a worker that joins a running job, after `push` pushes, and has
+  // pulled the servers' weights. Its residuals are lost, because servers may
+  // have some of them; all other state is that of its latest snapshot, if there
+  // is one. Errors: kDataLoss for damaged state.
   absl::StatusOr<ResumePoint> Join(int64_t push);
 
-  // For a job that keeps snapshots. Saves the state after `point.push` pushes,
+  // Saves the state after `point.push` pushes, in a job that keeps snapshots,
   // together with all servers and workers: it copies the state, waits for the
   // others, and returns while it is being written. `number` is the same for all
   // of them. A failure to write is logged and is not an error.
   absl::Status Save(int64_t number, const ResumePoint& point);
 
-  // Waits until everything is written. Returns the error of the last Save.
+  // Waits until all files are written. Returns the error of the last Save.
   absl::Status Flush();
 
-  // The job is done: this worker, started again, need not find its servers.
+  // Records that the job is done: this worker need not find its servers again.
   absl::Status MarkDone();
 
  private:
   absl::StatusOr<SnapshotParts> Parts(const ResumePoint& point) const;
   absl::StatusOr<ResumePoint> LoadParts(const SnapshotParts& parts);
-  // The part "state": what stays this worker's own.
+  // Returns the part "state", which stays this worker's own.
   absl::StatusOr<std::string> State() const;
   absl::Status LoadState(absl::string_view saved);
   absl::StatusOr<ResumePoint> Replace();
-  // The weights and statistics with the model's names.
+  // Returns the weights and statistics with the model's names.
   absl::StatusOr<std::string> NamedWeights() const;
   absl::StatusOr<int64_t> WeightsDigestNow() const;
 
   const WorkerContext context_;
   const WorkerSnapshotsOptions options_;
-  const bool drift_;  // Workers may hold different weights.
+  const bool drift_;  // Whether workers may hold different weights.
   std::unique_ptr<ProcessSnapshots> files_;  // Null if nothing is kept.
   std::optional<int64_t> found_;
-  bool alone_ = false;  // Found while the others went on.
+  bool alone_ = false;  // Whether it was found while the others continued.
 };
 
 }  // namespace ps

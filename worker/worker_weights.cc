@@ -16,9 +16,9 @@ namespace ps {
 namespace {
 
 constexpr absl::string_view kStateKind = "worker_optimizer";
-// Elements that a thread steps at a time.
+// The number of elements that a thread steps at a time.
 constexpr int64_t kChunk = 64 * 1024;
-// How many elements ahead FollowAt fetches memory.
+// The number of elements that FollowAt prefetches.
 constexpr size_t kAhead = 24;
 // Keeps the divisor of clipping above 0, as in PyTorch's clip_grad_norm_.
 constexpr double kClipEpsilon = 1e-6;
@@ -43,7 +43,7 @@ absl::Status WorkerWeights::Init() {
   PS_ASSIGN_OR_RETURN(values_, options_.backend->Allocate(shape));
   OptimizerOptions rule;
   rule.config = options_.config->worker_optimizer();
-  rule.num_elements = 1;  // One, to see what its state begins with.
+  rule.num_elements = 1;  // One element shows the initial state.
   PS_ASSIGN_OR_RETURN(optimizer_, NewOptimizer(rule));
   for (const auto& [name, first] : optimizer_->State()) {
     State state;
@@ -131,7 +131,7 @@ void WorkerWeights::FollowAt(absl::Span<const uint32_t> indices, int64_t begin,
   const float* const from_x = x.data();
   const float* const from_e = e.data();
   const size_t count = indices.size();
-  // The elements lie too far apart for the processor to fetch them ahead.
+  // The elements lie too far apart for the hardware prefetcher.
   const size_t ahead = count > kAhead ? count - kAhead : 0;
   for (size_t k = 0; k < count; ++k) {
     if (k < ahead) {

@@ -1,5 +1,5 @@
-// The weights that a worker keeps itself in delta mode, and the optimizer that
-// moves them.
+// Keeps the weights of a worker in delta mode, and the optimizer that moves
+// them.
 //
 // In delta mode (config.proto, worker_optimizer) worker r holds the servers'
 // weights x, which all workers share, and its own weights y. Its residual e is
@@ -38,26 +38,26 @@ namespace ps {
 struct WorkerWeightsOptions {
   const JobConfig* config = nullptr;  // With a worker_optimizer. Not owned.
   int64_t num_parameters = 0;
-  std::vector<RateStretch> rates;  // RateStretches. Empty: all are 1.
+  std::vector<RateStretch> rates;  // RateStretches; empty: all are 1.
   int64_t total_iterations = 0;    // For the schedule.
   Backend* backend = nullptr;      // Not owned; outlives this object.
 };
 
-// Not thread-safe. Begin is called first in each iteration, and then Step once
-// for each element that is trained.
+// The weights. Not thread-safe. Begin is called first in each iteration, and
+// then Step once for each element that is trained.
 class WorkerWeights {
  public:
-  // The weights are 0 until Follow sets them. Errors: kResourceExhausted.
+  // Creates weights of 0, until Follow sets them. Errors: kResourceExhausted.
   static absl::StatusOr<std::unique_ptr<WorkerWeights>> Create(
       const WorkerWeightsOptions& options);
 
-  // y: [num_parameters].
+  // The weights y: [num_parameters].
   const Tensor& values() const { return values_; }
 
   // Begins iteration number `iteration`, from 0.
   void Begin(int64_t iteration);
 
-  // The gradient's norm, for clip_norm; if this is set, it must be called
+  // Sets the gradient's norm, for clip_norm; if this is set, it must be called
   // before the first Step.
   void Clip(double norm);
 
@@ -66,21 +66,21 @@ class WorkerWeights {
   // steps y moves by all of it, otherwise as far as Follow would.
   absl::Status Step(int64_t begin, int64_t end, Tensor* gradient);
 
-  // y = x - a e for the elements of y from `begin` on, as many as both tensors
-  // have.
+  // Sets y = x - a e for the elements of y from `begin` on, as many as both
+  // tensors have.
   absl::Status Follow(int64_t begin, const Tensor& x, const Tensor& e);
 
-  // Whether FollowAt may take the place of Follow.
+  // Whether FollowAt may replace Follow.
   bool can_follow_at() const;
-  // The same for the elements with these indices, counted from `begin`, which
-  // must be the only ones that changed in x or that were sent. Memory must be
-  // the host's.
+  // Like Follow, for the elements with these indices, counted from `begin`,
+  // which must be the only ones that changed in x or that were sent. Memory
+  // must be the host's.
   void FollowAt(absl::Span<const uint32_t> indices, int64_t begin,
                 const Tensor& x, const Tensor& e);
 
-  // The weights and the optimizer's state, for checkpoints; opaque bytes.
-  // LoadState returns kDataLoss, and changes nothing, for bytes that SaveState
-  // did not write for the same rule and number of parameters.
+  // Save and load the weights and the optimizer's state, for checkpoints, as
+  // opaque bytes. LoadState returns kDataLoss, and changes nothing, for bytes
+  // that SaveState did not write for the same rule and number of parameters.
   absl::StatusOr<std::string> SaveState() const;
   absl::Status LoadState(absl::string_view state);
 
@@ -93,7 +93,7 @@ class WorkerWeights {
 
   explicit WorkerWeights(const WorkerWeightsOptions& options);
   absl::Status Init();
-  // That of elements [begin, end), which have this rate.
+  // Steps elements [begin, end), which have this rate.
   absl::Status StepStretch(int64_t begin, int64_t end, double rate,
                            Tensor* gradient);
 

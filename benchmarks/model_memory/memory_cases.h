@@ -1,4 +1,4 @@
-// Models whose memory is measured, and batches for them.
+// Creates the models whose memory is measured, and batches for them.
 #ifndef BENCHMARKS_MODEL_MEMORY_MEMORY_CASES_H_
 #define BENCHMARKS_MODEL_MEMORY_MEMORY_CASES_H_
 
@@ -14,15 +14,15 @@ namespace ps {
 struct MemoryCase {
   ModelConfig config;
   ExampleShape example;
-  int64_t batch_size = 0;  // As in the papers.
+  int64_t batch_size = 0;  // The batch size of the papers.
 };
 
-// "lstm_lm" is the model of 2 x 1500 units on the Penn Treebank; every other
-// model is an image network with ImageNet's shapes. Errors: kInvalidArgument
-// for an unknown name.
+// Returns a case. "lstm_lm" is the model of 2 x 1500 units on the Penn
+// Treebank; every other model is an image network with ImageNet's shapes.
+// Errors: kInvalidArgument for an unknown name.
 absl::StatusOr<MemoryCase> FindMemoryCase(absl::string_view model);
 
-// A random batch of images or text.
+// Returns a random batch of images or text.
 Batch RandomBatch(const ExampleShape& example, int64_t size);
 
 }  // namespace ps

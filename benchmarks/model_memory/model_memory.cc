@@ -1,6 +1,6 @@
-// Compares the peak memory of a worker's computation with what is planned:
-// forward, backward and compression with a residual. It runs in its own process
-// because the system counts memory for whole processes only.
+// Compares the measured peak memory of a worker's computation with the planned
+// one: forward, backward and compression with a residual. It runs in its own
+// process because the system counts memory for whole processes only.
 //
 //   model_memory lstm_lm|resnet50|... [--batch=N] [--threads=N]
 //   [--iterations=N]
@@ -31,7 +31,7 @@ namespace {
 
 struct Options {
   std::string model;
-  int64_t batch = 0;  // 0: that of the case.
+  int64_t batch = 0;  // 0 selects that of the case.
   int threads = 1;
   int iterations = 3;
 };
@@ -59,8 +59,8 @@ absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
   return options;
 }
 
-// A field of /proc/self/status in bytes: "VmHWM", the peak of the resident
-// memory, or "VmRSS".
+// Returns a field of /proc/self/status in bytes: "VmHWM", the peak of the
+// resident memory, or "VmRSS".
 absl::StatusOr<int64_t> ProcessMemory(absl::string_view field) {
   std::ifstream file("/proc/self/status");
   std::string line;

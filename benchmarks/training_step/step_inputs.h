@@ -1,4 +1,4 @@
-// The inputs of each timed model: shapes and a random batch.
+// Provides the inputs of each timed model: shapes and a random batch.
 #ifndef BENCHMARKS_TRAINING_STEP_STEP_INPUTS_H_
 #define BENCHMARKS_TRAINING_STEP_STEP_INPUTS_H_
 
@@ -10,13 +10,13 @@
 
 namespace ps {
 
-// Errors: kInvalidArgument for a model that is not in the list.
+// Returns the shape. Errors: kInvalidArgument for an unknown model.
 absl::StatusOr<ExampleShape> StepExample(absl::string_view model);
 
-// A learning rate at which the loss of one batch falls from the first steps.
+// Returns a rate at which the loss of one batch falls from the first steps.
 float StepSize(absl::string_view model);
 
-// The same batch on every call.
+// Returns the same batch on every call.
 Batch StepBatch(const ExampleShape& example, int64_t size);
 
 }  // namespace ps

@@ -1,4 +1,4 @@
-// SGD with momentum, on the device where the weights are.
+// Updates by SGD with momentum, on the device where the weights are.
 #ifndef BENCHMARKS_TRAINING_STEP_STEP_UPDATE_H_
 #define BENCHMARKS_TRAINING_STEP_STEP_UPDATE_H_
 
@@ -12,7 +12,7 @@
 
 namespace ps {
 
-// velocity = 0.9 velocity + gradient; weights -= rate velocity. Not
+// Computes velocity = 0.9 velocity + gradient; weights -= rate velocity. Not
 // thread-safe.
 class StepUpdate {
  public:
@@ -20,9 +20,9 @@ class StepUpdate {
   virtual absl::Status Step(const Tensor& gradient, Tensor* weights) = 0;
 };
 
-// Uses the server's optimizer on the CPU, and two passes of the backend's
-// kernels on a device, whose memory the optimizer cannot access. `backend` is
-// not owned and outlives this.
+// Creates an update. Uses the server's optimizer on the CPU, and two passes of
+// the backend's kernels on a device, whose memory the optimizer cannot access.
+// `backend` is not owned and outlives this.
 absl::StatusOr<std::unique_ptr<StepUpdate>> NewStepUpdate(int64_t elements,
                                                           float rate,
                                                           Backend* backend);

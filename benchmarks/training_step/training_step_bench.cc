@@ -55,14 +55,14 @@ struct Options {
   int64_t batch = 128;
   int threads = 1;
   int steps = 10;
-  int warm_up = 3;  // On a device the second one may be recorded as a graph.
+  int warm_up = 3;  // The second step may be recorded as a graph on a device.
   std::string device = "cpu";
   Precision precision = Precision::kFp32;
-  int hidden = 0;  // For lstm_lm; 0: the model's default.
+  int hidden = 0;  // The size of lstm_lm; 0 selects the model's default.
   bool fastest = false;
   bool graphs = true;  // Records CUDA graphs where the backend has them.
   bool json = false;
-  std::string dump;  // The file to write; empty: times the step.
+  std::string dump;  // The file to write; if empty, times the step.
 };
 
 absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
@@ -117,8 +117,8 @@ double Milliseconds(absl::Duration duration) {
 }
 
 struct Report {
-  std::vector<double> step_ms;  // One for each timed step.
-  double update_ms = 0;         // Mean.
+  std::vector<double> step_ms;  // One time for each timed step.
+  double update_ms = 0;         // The mean.
   double first_loss = 0;
   double last_loss = 0;
   int64_t num_parameters = 0;
@@ -293,7 +293,7 @@ absl::Status Run(int argc, char** argv) {
   } else {
     PrintTable(json);
   }
-  // Written so that a NaN fails, too.
+  // This form of the condition fails for NaN, too.
   if (!(report.last_loss < report.first_loss)) {
     return absl::InternalError(
         absl::StrCat("the loss did not fall: ", report.first_loss, ", then ",

@@ -1,9 +1,9 @@
-// AdaComp: bins that select by their own maximum, one scale per tensor, and a
-// code of its own.
+// AdaComp selects elements bin by bin, by the bin's own maximum, with one scale
+// per tensor, and writes a code of its own.
 //
-// Departures from the paper: short tensors and tensors with one extent are sent
-// unchanged, and nothing is sent if the scale is too small for a float. Parts
-// may be cut anywhere; the selection and the scale are those of the whole
+// Departures from the paper: short tensors and tensors with one dimension are
+// sent unchanged, and nothing is sent if the scale is too small for a float.
+// Parts may be cut anywhere; the selection and the scale are those of the whole
 // tensor.
 #include <algorithm>
 #include <cmath>
@@ -25,13 +25,13 @@
 namespace ps {
 namespace {
 
-// Elements processed together; they stay in the cache.
+// The number of elements processed together; they stay in the cache.
 constexpr int64_t kBlock = 16384;
 static_assert(kBlock > kMaxAdaCompBinSize);
 
 constexpr size_t kConvolutionExtents = 4;
 
-// One tensor: its bins, and what was chosen last.
+// A tensor with its bins and the last selection.
 struct Layer {
   TensorRange range;
   int bin_size = 0;  // 0: sent unchanged.
@@ -90,7 +90,7 @@ class AdaCompCoder final : public TensorCoder {
       return end - begin;
     }
     const absl::Span<const uint32_t> all = layer.chosen.indices;
-    // In 64 bits, since the end of a vector of 2^32 - 1 elements must fit too.
+    // A sum of 64 bits also fits the end of a vector of 2^32 - 1 elements.
     const auto below = [](uint32_t index, int64_t bound) {
       return index < bound;
     };
@@ -171,7 +171,7 @@ void CheckConfig(const AdaCompConfig& config, const std::string& path,
   };
   check_bin_size("convolution_bin_size", config.convolution_bin_size());
   check_bin_size("bin_size", config.bin_size());
-  // Written so that NaN is reported too.
+  // This form of the condition reports NaN too.
   if (!(config.scale_factor() >= 1 && std::isfinite(config.scale_factor()))) {
     problems->Add(path + "scale_factor", absl::StrCat(config.scale_factor()),
                   "must be finite and at least 1");

@@ -1,6 +1,6 @@
-// AdaComp's choice in the bins of a tensor: Chen, Choi, Brand, Agrawal, Zhang,
-// Gopalakrishnan, "AdaComp: Adaptive Residual Gradient Compression for
-// Data-Parallel Distributed Training", AAAI 2018.
+// Chooses elements in the bins of a tensor as AdaComp does: Chen, Choi, Brand,
+// Agrawal, Zhang, Gopalakrishnan, "AdaComp: Adaptive Residual Gradient
+// Compression for Data-Parallel Distributed Training", AAAI 2018.
 //
 // With the residual R and the gradient dW:
 //     G = R + dW, H = R + scale_factor dW
@@ -21,7 +21,8 @@ namespace ps {
 
 // Consecutive bins; the last one may be shorter. The spans have equal lengths.
 struct AdaCompBlock {
-  int64_t begin = 0;                 // Position in the tensor, a bin's begin.
+  // The position in the tensor, a bin's begin.
+  int64_t begin = 0;
   absl::Span<const float> residual;  // Empty if the scale factor is 2.
   absl::Span<const float> gradient;
   absl::Span<const float> sum;  // residual + gradient, all finite.
@@ -36,7 +37,7 @@ class AdaCompBins {
   // Appends the chosen elements, with positions in the tensor and values of G.
   void Choose(const AdaCompBlock& block, Selection* chosen);
 
-  // S over all blocks; 0 if there were none.
+  // Returns S over all blocks; 0 if there were none.
   float scale() const;
 
  private:

@@ -1,5 +1,6 @@
-// The decoders of a payload that AdaComp wrote. Its code words contain position
-// and sign together, so both decoders read the bytes of the values.
+// Decodes payloads that AdaComp wrote. Its code words contain position and sign
+// together, so the index and the value decoder both read the bytes of the
+// values.
 #include <limits>
 #include <memory>
 

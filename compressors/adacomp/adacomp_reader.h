@@ -1,4 +1,4 @@
-// Reads the segments that adacomp_words.h defines, trusting nothing.
+// Reads the segments that adacomp_words.h defines, from untrusted bytes.
 #ifndef COMPRESSORS_ADACOMP_ADACOMP_READER_H_
 #define COMPRESSORS_ADACOMP_ADACOMP_READER_H_
 
@@ -13,7 +13,7 @@
 namespace ps {
 
 struct AdaCompElement {
-  uint32_t position = 0;  // Within the part.
+  uint32_t position = 0;  // The position within the part.
   float value = 0;
 };
 
@@ -34,7 +34,7 @@ class AdaCompReader {
   absl::Status ReadScale();
   absl::StatusOr<bool> NextOfBins(AdaCompElement* element);
   absl::Status SkipEmptyBins(uint32_t word);
-  // Reads a word of the current segment. Errors: no words are left.
+  // Reads a word of the segment. Errors: kInvalidArgument if none is left.
   absl::StatusOr<uint32_t> ReadWord();
 
   const int64_t dense_size_;
@@ -47,7 +47,8 @@ class AdaCompReader {
   int64_t next_ = 0;  // In a dense segment: the next position.
   float scale_ = 0;
   int64_t words_left_ = 0;
-  int64_t bin_begin_ = 0;   // The current bin's; negative if it began earlier.
+  // The begin of the current bin; negative if it began earlier.
+  int64_t bin_begin_ = 0;
   int64_t last_place_ = 0;  // The bin's previous element; -1 if there is none.
   bool escape_may_follow_ = false;
 };

@@ -1,5 +1,5 @@
-// The bytes that AdaComp sends: one segment for each tensor of a part, or piece
-// of a tensor.
+// Defines the bytes that AdaComp sends: one segment for each tensor of a part,
+// or piece of a tensor.
 //
 //     values   := segment*
 //     segment  := bin_size u16, first u16, positions u32, body

@@ -24,7 +24,7 @@ struct AdaCompPiece {
 void AppendAdaCompSegment(const AdaCompPiece& piece,
                           std::vector<uint8_t>* bytes);
 
-// values: at least one.
+// Appends values, at least one, as a dense segment.
 void AppendDenseSegment(absl::Span<const float> values,
                         std::vector<uint8_t>* bytes);
 

@@ -15,9 +15,10 @@ namespace {
 
 constexpr absl::string_view kKind = "auto";
 
-// Both compressors work on the caller's residual, so each obeys the law of
-// compressors whichever ran before; bf16's rounding error stays in the residual
-// too. State: that of both. The caller that measures owns the choice.
+// Both compressors work on the caller's residual, so each obeys the invariant
+// of compressors (compressor.h) whichever ran before; bf16's rounding error
+// stays in the residual too. The state is that of both. The caller measures and
+// makes the choice.
 class Automatic final : public Compressor {
  public:
   Automatic(int bucket, const std::vector<bool>* compressed,

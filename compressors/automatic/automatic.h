@@ -12,10 +12,11 @@
 
 namespace ps {
 
-// As NewCompressor, for a config that names "auto". `compressed` tells which
-// buckets are compressed now, [bucket]; the others are sent whole. It is not
-// owned, must outlive the compressor, and may change only between calls of
-// Compress. The "auto" that NewCompressor makes always compresses.
+// Creates the compressor of a config that names "auto". `compressed` tells
+// which buckets are compressed now, [bucket]; the others are sent whole. It is
+// not owned, must outlive the compressor, and may change only between calls of
+// Compress. The "auto" that NewCompressor creates always compresses. Errors:
+// those of NewCompressor.
 absl::StatusOr<std::unique_ptr<Compressor>> NewAutomaticCompressor(
     const CompressorOptions& options, const std::vector<bool>* compressed);
 

@@ -10,11 +10,11 @@
 namespace ps {
 namespace {
 
-// Samples before the first probe of a job.
+// The number of samples before the first probe of a job.
 constexpr size_t kFirstSamples = 2;
 
-// The number of iterations of a trial if it is much worse than the best so far,
-// if it is worse, and at most. The first iteration of each trial is not a
+// The number of iterations of a trial: if it is much worse than the best so
+// far, if it is worse, and at most. The first iteration of each trial is not a
 // sample.
 constexpr int kMuchWorseIterations = 2;
 constexpr double kMuchWorse = 1.5;
@@ -29,9 +29,9 @@ constexpr double kClose = 1.1;
 // With fewer samples, the current choice is measured again.
 constexpr size_t kEnoughSamples = 8;
 
-// Probes that are not scheduled begin at multiples of kGrid, so that all
-// workers begin them together. They look at the last kDriftSamples iterations,
-// whose typical time stays within about 15 % in noise of 20 %.
+// Unscheduled probes begin at multiples of kGrid, so that all workers begin
+// them together. They look at the last kDriftSamples iterations, whose typical
+// time stays within about 15 % in noise of 20 %.
 constexpr int64_t kGrid = 10;
 constexpr int64_t kDriftSamples = 8;
 constexpr double kSecondsDrift = 1.3;
@@ -67,7 +67,7 @@ std::optional<CompressionDecision> CompressionChooser::Observe(
   }
   if (late_ > 0) {
     --late_;
-    // Iterations of the last trial that run after the decision.
+    // These iterations of the last trial run after the decision.
     if (!probing_) lost_ += std::max(0.0, costs.seconds - decided_seconds_);
     return std::nullopt;
   }

@@ -17,8 +17,9 @@ namespace ps {
 struct CompressionDecision {
   static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-  bool first = false;            // The first of the job.
-  bool changed = false;          // Differs from the choice before the probe.
+  bool first = false;  // Whether it is the first of the job.
+  // Whether it differs from the choice before the probe.
+  bool changed = false;
   std::vector<bool> compressed;  // [bucket]
   // Typical seconds of an iteration: with the decision, with all buckets sent
   // whole, and with all compressed.
@@ -28,8 +29,9 @@ struct CompressionDecision {
   double seconds_per_byte = kUnknown;  // See ModelBuckets.
 };
 
-// Uses neither tensors nor clocks: a pure function of the costs it observes.
-// One object serves all buckets of a worker. Not thread-safe.
+// Chooses by costs alone. Uses neither tensors nor clocks: a pure function of
+// the costs it observes. One object serves all buckets of a worker. Not
+// thread-safe.
 //
 // Between probes, all iterations follow the last decision. A *probe* tries the
 // other choices for a few iterations each: all buckets whole, all compressed,
@@ -97,8 +99,8 @@ class CompressionChooser {
  private:
   struct Candidate {
     std::vector<bool> compressed;
-    CostSamples samples;  // Without the trial's first iteration.
-    int iterations = 0;   // Run in this probe.
+    CostSamples samples;  // The samples, without the trial's first iteration.
+    int iterations = 0;   // The iterations run in this probe.
     double smallest = std::numeric_limits<double>::infinity();  // Over all.
     bool done = false;
   };
@@ -128,29 +130,33 @@ class CompressionChooser {
   const int64_t decide_every_;
   const int delay_;
 
-  std::vector<bool> compressed_;  // For the next iteration.
-  int late_ = 0;           // Iterations that will still follow the last choice.
+  std::vector<bool> compressed_;  // The choice for the next iteration.
+  // The iterations that will still follow the last choice.
+  int late_ = 0;
   int64_t iteration_ = 0;  // The number of the next iteration.
-  double elapsed_ = 0;     // Seconds of all iterations.
-  double lost_ = 0;        // Seconds of those lost to probes.
-  double last_lost_ = 0;   // Seconds lost to the last probe.
+  double elapsed_ = 0;     // The seconds of all iterations.
+  double lost_ = 0;        // The seconds lost to probes.
+  double last_lost_ = 0;   // The seconds lost to the last probe.
   int64_t num_decisions_ = 0;
 
-  // State between probes.
-  CostSamples steady_;          // With the decided choice.
+  // The following members are the state between probes.
+  CostSamples steady_;          // Samples with the decided choice.
   bool drop_next_ = true;       // Set for the first iteration after a switch.
-  int64_t num_steady_ = 0;      // Samples since the decision.
+  int64_t num_steady_ = 0;      // The number of samples since the decision.
   double decided_seconds_ = 0;  // The time that the decision was based on.
   double decided_link_ = 0;
   int64_t next_probe_ = 0;  // The earliest iteration for it.
-  int64_t distance_ = 0;    // Iterations between probes.
+  int64_t distance_ = 0;    // The number of iterations between probes.
 
-  // State during a probe.
+  // The following members are the state during a probe.
   bool probing_ = false;
-  bool drifted_ = false;               // The probe began because of a drift.
-  std::vector<Candidate> candidates_;  // In the order of their trials.
-  size_t current_ = 0;                 // Index of the choice before the probe.
-  size_t running_ = 0;                 // Index of the candidate on trial.
+  // Whether the probe began because of a drift.
+  bool drifted_ = false;
+  // The candidates in the order of their trials.
+  std::vector<Candidate> candidates_;
+  // The index of the choice before the probe.
+  size_t current_ = 0;
+  size_t running_ = 0;  // The index of the candidate on trial.
   bool considered_mix_ = false;
   double probe_seconds_ = 0;
   int64_t probe_iterations_ = 0;

@@ -10,7 +10,7 @@
 namespace ps {
 namespace {
 
-// The mean of the middle half, or the median of three.
+// Returns the mean of the middle half, or the median of three.
 template <typename T>
 T MiddleMean(std::vector<T> values) {
   std::sort(values.begin(), values.end());

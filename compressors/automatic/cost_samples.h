@@ -14,19 +14,19 @@ class CostSamples {
  public:
   static constexpr size_t kMost = 16;
 
-  // All samples have the same number of buckets.
+  // Adds a sample. All samples have the same number of buckets.
   void Add(const ExchangeCosts& costs);
   void KeepLast(size_t count);  // Keeps at most `count`.
   size_t size() const { return samples_.size(); }
 
-  // The typical time of an iteration: the mean of the middle half of the
-  // samples, or the median of three. This leaves out iterations that were slow
-  // for other reasons. Requires at least one sample.
+  // Returns the typical time of an iteration: the mean of the middle half of
+  // the samples, or the median of three. This leaves out iterations that were
+  // slow for other reasons. Requires at least one sample.
   double Seconds() const { return SecondsOfLast(samples_.size()); }
   double SecondsOfLast(size_t count) const;  // 1 to size().
   double SmallestSeconds() const;
   double LinkOfLast(size_t count) const;  // The sum over the buckets.
-  // The typical value of each number separately.
+  // Returns the typical value of each cost separately.
   ExchangeCosts Typical() const;
 
  private:

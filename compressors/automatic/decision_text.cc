@@ -14,7 +14,7 @@ std::string Milliseconds(double seconds) {
   return absl::StrFormat("%.3g", 1e3 * seconds);
 }
 
-// "bucket 2", "buckets 0-1, 3".
+// Returns "bucket 2" or "buckets 0-1, 3".
 std::string Buckets(const std::vector<bool>& compressed, bool wanted) {
   std::vector<std::string> ranges;
   for (size_t begin = 0; begin < compressed.size(); ++begin) {

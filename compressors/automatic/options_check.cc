@@ -13,8 +13,8 @@ namespace {
 // Fewer iterations between probes would leave too few to measure.
 constexpr int kLeastDecideEvery = 10;
 
-// The compressors with a target ratio; these write no code of their own. Those
-// whose workers share positions need more than a worker's own choice.
+// Returns the compressors with a target ratio that write no code of their own.
+// Those whose workers share positions need more than a worker's own choice.
 std::vector<std::string> Choices() {
   std::vector<std::string> names;
   for (const std::string& name : CompressorRegistry().Names()) {

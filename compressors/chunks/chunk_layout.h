@@ -1,4 +1,4 @@
-// Where the chunks of a vector lie, of each of which one element is selected.
+// Lays out the chunks of a vector, from each of which one element is selected.
 #ifndef COMPRESSORS_CHUNKS_CHUNK_LAYOUT_H_
 #define COMPRESSORS_CHUNKS_CHUNK_LAYOUT_H_
 
@@ -14,13 +14,13 @@ namespace ps {
 // of a part follow one another and cover it.
 using ChunkLayout = std::vector<std::vector<ChunkRun>>;
 
-// The chunk size that comes nearest to this ratio of selected elements.
+// Returns the chunk size that is nearest to this ratio of selected elements.
 int64_t ChunkSizeFor(double ratio);
 
-// The chunks of a vector that consists of `tensors`, one after the other, each
-// with a chunk size of its own. Chunks begin anew in each tensor and in each
-// part, so that a part can be coded without the others. part_ends: as in
-// CompressorOptions, but not empty.
+// Lays out the chunks of a vector that consists of `tensors`, one after the
+// other, each with a chunk size of its own. Chunks restart in each tensor and
+// in each part, so that a part can be coded without the others. part_ends: as
+// in CompressorOptions, but not empty.
 ChunkLayout LayOutChunks(absl::Span<const ChunkRun> tensors,
                          absl::Span<const int64_t> part_ends);
 

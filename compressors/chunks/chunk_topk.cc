@@ -13,7 +13,7 @@
 namespace ps {
 namespace {
 
-// The vector is one tensor: chunks may reach over the borders of tensors.
+// Lays out the vector as one tensor: chunks may span tensors.
 ChunkLayout LayoutOf(const CompressorOptions& options) {
   ChunkRun vector;
   vector.chunk_size = ChunkSizeFor(options.config.ratio());

@@ -11,10 +11,10 @@
 namespace ps {
 namespace {
 
-// Elements that one thread looks at before it takes the next ones.
+// The number of elements that a thread takes at a time.
 constexpr int64_t kStretch = 64 * 1024;
 
-// u: [n], n at least 1.
+// Returns the index of the first largest magnitude. u: [n], n at least 1.
 int64_t FirstOfLargest(const float* u, int64_t n) {
   // Two loops instead of one, because compilers make both of them fast.
   uint32_t largest = 0;
@@ -26,13 +26,13 @@ int64_t FirstOfLargest(const float* u, int64_t n) {
   return first;
 }
 
-// The elements of a run and the places of what is selected of it.
+// A run's elements, and where its selection is written.
 struct Run {
   ChunkRun chunks;
-  int64_t begin = 0;            // In the vector.
+  int64_t begin = 0;            // The begin in the vector.
   const float* u = nullptr;     // [chunks.size]
   uint32_t* indices = nullptr;  // [chunks.num_chunks()]
-  float* values = nullptr;      // Likewise.
+  float* values = nullptr;      // [chunks.num_chunks()]
 };
 
 void SelectFrom(const Run& run, int64_t begin, int64_t end) {

@@ -12,8 +12,8 @@
 
 namespace ps {
 
-// Selects from each chunk the element of the largest magnitude, and of equal
-// ones the first: exactly one element for each chunk, zeros included. Not
+// Selects from each chunk the element of the largest magnitude, and the first
+// of equal ones: exactly one element for each chunk, zeros included. Not
 // thread-safe.
 class LargestOfChunks {
  public:
@@ -23,7 +23,7 @@ class LargestOfChunks {
 
   int64_t num_chunks() const { return num_chunks_; }
 
-  // As Selector::Select. input.target_count is not used.
+  // Implements Selector::Select. input.target_count is not used.
   absl::Status SelectOfSum(const SelectorInput& input, Selected* selected,
                            CompressionStats* stats);
 
@@ -31,7 +31,7 @@ class LargestOfChunks {
   const ChunkLayout layout_;
   int64_t num_chunks_ = 0;
   Backend* const backend_;   // Not owned.
-  std::vector<float> host_;  // A device's vector.
+  std::vector<float> host_;  // A copy of the device's vector.
 };
 
 }  // namespace ps

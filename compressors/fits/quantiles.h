@@ -1,5 +1,5 @@
-// Upper quantiles of two distributions: the number that a draw exceeds with a
-// given probability. For host and device.
+// Computes upper quantiles of two distributions: the number that a draw exceeds
+// with a given probability. For host and device.
 #ifndef COMPRESSORS_FITS_QUANTILES_H_
 #define COMPRESSORS_FITS_QUANTILES_H_
 
@@ -14,7 +14,7 @@ namespace quantiles_internal {
 
 constexpr double kPrecision = 1e-13;
 
-// An interval that is halved until it hardly has a length.
+// Bisection of an interval until it has almost no length.
 struct Bisection {
   double low = 0;
   double high = 0;
@@ -49,8 +49,8 @@ struct SolveSurvival {
 
 }  // namespace quantiles_internal
 
-// ln Gamma(x) for x above 0. Unlike std::lgamma, it does not write a global
-// variable.
+// Returns ln Gamma(x) for x above 0. Unlike std::lgamma, it does not write a
+// global variable.
 PS_HOST_DEVICE inline double LogGamma(double x) {
 #ifdef __CUDA_ARCH__
   return ::lgamma(x);
@@ -62,13 +62,13 @@ PS_HOST_DEVICE inline double LogGamma(double x) {
 
 namespace quantiles_internal {
 
-// x^shape e^-x / Gamma(shape), the factor that both expansions of the
+// Returns x^shape e^-x / Gamma(shape), the factor that both expansions of the
 // incomplete gamma function share.
 PS_HOST_DEVICE inline double GammaFactor(double shape, double x) {
   return std::exp(shape * std::log(x) - x - LogGamma(shape));
 }
 
-// P(shape, x): power series, Abramowitz and Stegun, 6.5.29.
+// Returns P(shape, x) by the power series, Abramowitz and Stegun, 6.5.29.
 PS_HOST_DEVICE inline double LowerGammaSeries(double shape, double x) {
   double term = 1 / shape;
   double sum = term;
@@ -79,8 +79,8 @@ PS_HOST_DEVICE inline double LowerGammaSeries(double shape, double x) {
   return sum * GammaFactor(shape, x);
 }
 
-// Q(shape, x): continued fraction, Abramowitz and Stegun, 6.5.31, evaluated by
-// Lentz's method.
+// Returns Q(shape, x) by the continued fraction, Abramowitz and Stegun, 6.5.31,
+// evaluated by Lentz's method.
 PS_HOST_DEVICE inline double UpperGammaFraction(double shape, double x) {
   constexpr double kTiny = 1e-300;
   double b = x + 1 - shape;
@@ -102,7 +102,7 @@ PS_HOST_DEVICE inline double UpperGammaFraction(double shape, double x) {
   return fraction * GammaFactor(shape, x);
 }
 
-// The probability that a standard normal draw exceeds x.
+// Computes the probability that a standard normal draw exceeds x.
 struct NormalSurvival {
   PS_HOST_DEVICE double operator()(double x) const {
     constexpr double kSqrt2 = 1.41421356237309504880;
@@ -112,7 +112,7 @@ struct NormalSurvival {
 
 }  // namespace quantiles_internal
 
-// The quantile of the standard normal distribution; p in (0, 1).
+// Returns the quantile of the standard normal distribution; p in (0, 1).
 PS_HOST_DEVICE inline double NormalUpperQuantile(double p) {
   if (p == 0.5) return 0;
   const double tail = p > 0.5 ? 1 - p : p;
@@ -121,7 +121,8 @@ PS_HOST_DEVICE inline double NormalUpperQuantile(double p) {
   return p > 0.5 ? -x : x;
 }
 
-// Q(shape, x), the regularised upper incomplete gamma function; x at least 0.
+// Returns Q(shape, x), the regularised upper incomplete gamma function; x at
+// least 0.
 PS_HOST_DEVICE inline double RegularizedUpperGamma(double shape, double x) {
   if (x <= 0) return 1;
   return x < shape + 1 ? 1 - quantiles_internal::LowerGammaSeries(shape, x)
@@ -140,8 +141,8 @@ struct GammaSurvival {
 
 }  // namespace quantiles_internal
 
-// The quantile of the gamma distribution with this shape and scale 1: the x
-// with Q(shape, x) = p. shape: above 0. p: in (0, 1]. `solve` does the work of
+// Returns the quantile of the gamma distribution with this shape and scale 1:
+// the x with Q(shape, x) = p. shape: above 0. p: in (0, 1]. `solve` replaces
 // quantiles_internal::SolveSurvival.
 template <typename Solve = quantiles_internal::SolveSurvival>
 PS_HOST_DEVICE double GammaUpperQuantile(double shape, double p,

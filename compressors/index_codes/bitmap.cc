@@ -1,5 +1,6 @@
-// One bit per position, lowest bit of a byte first; bits past the last position
-// are zero. The smallest of all codes at densities between about 1/8 and 7/8.
+// Writes one bit per position, lowest bit of a byte first; bits past the last
+// position are zero. The smallest of all codes at densities between about 1/8
+// and 7/8.
 #include <algorithm>
 #include <memory>
 

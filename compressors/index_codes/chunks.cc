@@ -1,6 +1,6 @@
-// One index in each chunk of consecutive positions: only its place in the chunk
-// is written, in as many bits as the longest chunk needs. Chen et al.,
-// "ScaleCom", NeurIPS 2020, section 4.
+// Writes one index in each chunk of consecutive positions as its offset in the
+// chunk, in as many bits as the longest chunk needs. Chen et al., "ScaleCom",
+// NeurIPS 2020, section 4.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -15,10 +15,10 @@
 namespace ps {
 namespace {
 
-// chunk_size and size of a run.
+// The header of a run has its chunk_size and size.
 constexpr int64_t kRunHeaderBytes = 8;
 
-// Bits of a place in a chunk.
+// Returns the number of bits of an offset in a chunk.
 int PlaceBits(int64_t chunk_size) {
   return BitWidth(static_cast<uint32_t>(chunk_size - 1));
 }
@@ -91,7 +91,7 @@ class ChunksDecoder final : public IndexDecoder {
 
   const int64_t dense_size_;
   PieceReader bytes_;  // After the current run.
-  // The rest of the current run.
+  // The following members describe the rest of the current run.
   int64_t begin_ = 0;
   int64_t end_ = 0;
   int64_t chunk_size_ = 1;

@@ -1,6 +1,6 @@
-// The gap before each index as LEB128: seven bits per byte, lowest first, with
-// the top bit set on all bytes but the last. An index takes one byte at
-// densities above about 1/30, two down to about 1/4000.
+// Writes the gap before each index as LEB128: seven bits per byte, lowest
+// first, with the top bit set on all bytes but the last. An index takes one
+// byte at densities above about 1/30, two down to about 1/4000.
 #include <memory>
 
 #include "absl/strings/str_cat.h"

@@ -1,4 +1,4 @@
-// No indices: every position has a value.
+// Writes no indices: every position has a value.
 #include <memory>
 
 #include "absl/strings/str_cat.h"

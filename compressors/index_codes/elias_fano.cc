@@ -1,8 +1,8 @@
 // Splits every index in two: the l low bits of each, then the high parts as a
 // bitmap in which index i sets bit high + i. Elias, "Efficient storage and
 // retrieval by content and address of static files", J. ACM 1974; Fano 1971.
-// Within 0.6 bits per index of the entropy. Both halves have fixed positions,
-// so that many threads can write and read them at once, as on a GPU.
+// The size is within 0.6 bits per index of the entropy. Both halves have fixed
+// positions, so that many threads can write and read them at once, as on a GPU.
 #include <algorithm>
 #include <memory>
 

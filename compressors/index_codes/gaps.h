@@ -1,4 +1,5 @@
-// Ascending indices as gaps: the number of positions skipped before each.
+// Visits ascending indices as gaps, the numbers of positions skipped before
+// each.
 #ifndef COMPRESSORS_INDEX_CODES_GAPS_H_
 #define COMPRESSORS_INDEX_CODES_GAPS_H_
 

@@ -14,14 +14,14 @@
 
 namespace ps {
 
-// The indices are ascending and distinct, each in [begin, begin + dense_size).
-// They are written relative to begin.
+// The indices of a payload, ascending and distinct, each in [begin, begin +
+// dense_size). They are written relative to begin.
 struct IndexList {
   absl::Span<const uint32_t> indices;
   uint32_t begin = 0;
   int64_t dense_size = 0;
-  // If the indices are one in each chunk of these runs, which cover all
-  // positions: code `chunks` can write them. Empty otherwise.
+  // Set if the indices are one in each chunk of these runs, which cover all
+  // positions: code `chunks` can then write them. Empty otherwise.
   absl::Span<const ChunkRun> chunks;
 
   int64_t count() const { return static_cast<int64_t>(indices.size()); }
@@ -33,8 +33,8 @@ class IndexDecoder {
   virtual ~IndexDecoder() = default;
 
   // Fills `indices` with the next indices and checks that each is above the one
-  // before it and below dense_size: the bytes are not trusted. Never asked for
-  // more than `count` in all. Errors: kInvalidArgument.
+  // before it and below dense_size: the bytes are not trusted. The caller asks
+  // for at most `count` in all. Errors: kInvalidArgument.
   virtual absl::Status Next(absl::Span<uint32_t> indices) = 0;
 
   // Call after the last index: returns an error if the bytes encode more.
@@ -74,10 +74,11 @@ class IndexCodec : public IndexFormat {
 
 CodeTable<IndexCodec>& IndexCodecs();
 
-// Formats that only one compressor writes.
+// Returns the formats that only one compressor writes.
 CodeTable<IndexFormat>& OwnIndexFormats();
 
-// Writes lists with `chunks`, and no others, so no config chooses it by name.
+// Returns the code that writes lists with `chunks`, and no others, so no config
+// chooses it by name.
 const IndexCodec& ChunksCodec();
 
 // Searches both tables; null if there is no such format.

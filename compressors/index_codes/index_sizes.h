@@ -1,4 +1,4 @@
-// Calculations of the sizes of index codes, for host and device.
+// Computes the sizes of index codes, for host and device.
 #ifndef COMPRESSORS_INDEX_CODES_INDEX_SIZES_H_
 #define COMPRESSORS_INDEX_CODES_INDEX_SIZES_H_
 
@@ -9,7 +9,7 @@
 
 namespace ps {
 
-// LEB128: the number of payload bits per byte, and the bit that announces more
+// LEB128's number of payload bits per byte, and the bit that announces more
 // bytes.
 constexpr int kVarintBits = 7;
 constexpr uint32_t kVarintMore = 0x80;
@@ -20,15 +20,15 @@ PS_HOST_DEVICE inline int VarintBytes(uint32_t x) {
   return bytes;
 }
 
-// Rice's code: one byte with the parameter precedes the code words.
+// In Rice's code, one byte with the parameter precedes the code words.
 constexpr int kRiceParameterBytes = 1;
 constexpr int kMaxRiceParameter = 31;
 
-// The k that minimizes the expected code length if each position is taken with
-// probability p: the smallest k with (1 - p)^(2^k) < (sqrt(5) - 1) / 2 (Kiely,
-// "Selecting the Golomb parameter in Rice coding", IPN Progress Report 42-159,
-// 2004). It takes one division and repeated squaring, which IEEE 754 rounds
-// alike everywhere; readers recompute it.
+// Returns the k that minimizes the expected code length if each position is
+// taken with probability p: the smallest k with (1 - p)^(2^k) < (sqrt(5) - 1) /
+// 2 (Kiely, "Selecting the Golomb parameter in Rice coding", IPN Progress
+// Report 42-159, 2004). It takes one division and repeated squaring, which IEEE
+// 754 rounds alike everywhere; readers recompute it.
 PS_HOST_DEVICE inline int RiceParameter(int64_t count, int64_t dense_size) {
   constexpr double kGoldenRatioLessOne = 0.6180339887498949;
   if (count == 0) return 0;

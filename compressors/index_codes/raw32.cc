@@ -1,4 +1,4 @@
-// Four bytes per index: the fastest code, and the one that papers count.
+// Writes four bytes per index: the fastest code, and the one that papers count.
 #include <cstring>
 #include <memory>
 
@@ -17,7 +17,7 @@ class Raw32Decoder final : public IndexDecoder {
     if (!bytes_.Read(indices.data(), indices.size() * sizeof(uint32_t))) {
       return absl::InvalidArgumentError("fewer indices than the header says");
     }
-    // Avoids a branch per index: most payloads are valid.
+    // This avoids a branch per index: most payloads are valid.
     int64_t previous = previous_;
     bool ascending = true;
     for (const uint32_t index : indices) {

@@ -1,8 +1,8 @@
-// The gap before each index in Rice's code: gap / 2^k in unary, as that many
-// ones and a zero, then the k low bits. Rice and Plaunt, "Adaptive
+// Writes the gap before each index in Rice's code: gap / 2^k in unary, as that
+// many ones and a zero, then the k low bits. Rice and Plaunt, "Adaptive
 // variable-length coding for efficient compression of spacecraft television
-// data", IEEE Trans. Commun. 1971. Within 0.1 bits per index of the entropy of
-// independent positions at any density below 0.4.
+// data", IEEE Trans. Commun. 1971. The size is within 0.1 bits per index of the
+// entropy of independent positions at any density below 0.4.
 #include <algorithm>
 #include <memory>
 

@@ -1,4 +1,4 @@
-// Adam, for the few parameters of an autoencoder. Kingma, Ba, "Adam: A Method
+// Adam for the few parameters of an autoencoder. Kingma, Ba, "Adam: A Method
 // for Stochastic Optimization", ICLR 2015.
 #ifndef COMPRESSORS_LGC_ADAM_H_
 #define COMPRESSORS_LGC_ADAM_H_
@@ -11,17 +11,17 @@
 
 namespace ps {
 
-// Betas 0.9 and 0.999, epsilon 1e-8, with correction of the bias.
+// The optimizer, with betas 0.9 and 0.999, epsilon 1e-8 and bias correction.
 class Adam {
  public:
   Adam(double learning_rate, size_t num_parameters);
 
-  // Both have num_parameters elements.
+  // Makes a step. Both vectors have num_parameters elements.
   void Step(const std::vector<float>& gradient, std::vector<float>* parameters);
 
   void Save(StateWriter* writer) const;
-  // The first num_saved parameters are those that were saved; others begin
-  // anew. Errors: kDataLoss.
+  // Restores the state. The first num_saved parameters have saved moments; the
+  // others start from zero. Errors: kDataLoss.
   absl::Status Load(StateReader* reader, size_t num_saved);
 
  private:

@@ -47,7 +47,7 @@ int64_t NumParameters(const Layers& layers) {
   return sum;
 }
 
-// The input of every layer, and the last output.
+// Activations: the input of every layer, and the last output.
 template <typename T>
 using Signals = std::vector<std::vector<T>>;
 
@@ -63,7 +63,8 @@ Signals<T> Run(const Layers& layers, const T* parameters,
   return signals;
 }
 
-// d_output is overwritten. Replaces it by the gradient of the input if asked.
+// Backpropagates. d_output is overwritten. Replaces it by the gradient of the
+// input if asked.
 template <typename T>
 void RunBack(const Layers& layers, const T* parameters,
              const Signals<T>& signals, bool to_input, std::vector<T>* d_output,
@@ -86,7 +87,7 @@ std::vector<T> PaddedCopy(absl::Span<const T> x) {
   return padded;
 }
 
-// What the decoder of one worker computed.
+// The results of one worker's decoder.
 template <typename T>
 struct Decoding {
   Signals<T> signals;
@@ -112,7 +113,7 @@ Decoding<T> RunDecoder(const T* decoder, const std::vector<T>& code,
   return result;
 }
 
-// Adds the decoder's gradient, and that of the code.
+// Adds the gradients of the decoder and of the code.
 template <typename T>
 void RunDecoderBack(const T* decoder, const Decoding<T>& decoding,
                     std::vector<T>* d_decoded, T* d_decoder,
@@ -132,8 +133,8 @@ void RunDecoderBack(const T* decoder, const Decoding<T>& decoding,
   for (size_t i = 0; i < d_code->size(); ++i) (*d_code)[i] += d_common[i];
 }
 
-// The squared distances from the mean of those x where the leader's values are
-// at least 0, and from that of the others.
+// Returns the sum of squared deviations of x from two means: that of the x
+// where the leader's values are at least 0, and that of the others.
 template <typename T>
 double LeftOfMeans(const std::vector<T>& x, const std::vector<T>& leader) {
   double count[2] = {0, 0}, sum[2] = {0, 0}, squares = 0;
@@ -217,7 +218,7 @@ double AutoencoderLoss(absl::Span<const T> parameters,
       for (size_t i = 0; i < code_size; ++i) {
         const T difference = codes[k].back()[i] - codes[m].back()[i];
         sum += static_cast<double>(difference * difference);
-        // Each unordered pair is there twice.
+        // Each unordered pair is counted twice.
         d_codes[k][i] += 2 * difference / static_cast<T>(code_size);
       }
       loss += 0.5 * sum / static_cast<double>(code_size);

@@ -29,7 +29,7 @@ void CheckFields(const LgcConfig& config, const std::string& path,
   CheckNumber(config.check_every(), 2, kAny, path + "check_every", problems);
   CheckNumber(config.passes(), 1, 100, path + "passes", problems);
   CheckNumber(config.min_values(), 16, kAny, path + "min_values", problems);
-  // Written so that NaN is reported too.
+  // This form of the condition reports NaN too.
   problems->CheckThat(config.innovation() >= 0 && config.innovation() <= 0.2,
                       path + "innovation", config.innovation(),
                       "must be 0 to 0.2");

@@ -1,4 +1,4 @@
-// The rules for the config of compressor "lgc".
+// Checks the config of compressor "lgc".
 #ifndef COMPRESSORS_LGC_CONFIG_CHECK_H_
 #define COMPRESSORS_LGC_CONFIG_CHECK_H_
 
@@ -8,7 +8,7 @@
 namespace ps {
 
 // Errors: kInvalidArgument with all problems of config.lgc(), and if workers
-// share positions, of the fields that codes need to have certain values.
+// share positions, of the fields that must have certain values for codes.
 absl::Status CheckLgcConfig(const CompressorConfig& config,
                             bool shares_positions);
 

@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kSlope = 0.01;
 
-// A matrix of which element (i, j) is data[i * row + j * column].
+// A view of a matrix whose element (i, j) is data[i * row + j * column].
 template <typename T>
 struct Strided {
   const T* data = nullptr;
@@ -16,8 +16,8 @@ struct Strided {
   int64_t column = 1;
 };
 
-// C += A B, for A [m, k], B [k, n] with rows of n at distance b_row, and C with
-// rows at distance c_row. Each element of C adds its products in order of k.
+// Computes C += A B, for A [m, k], B [k, n] with row stride b_row, and C with a
+// row stride, too. Each element of C adds its products in order of k.
 template <typename T>
 void AddProduct(int64_t m, int64_t n, int64_t k, const Strided<T>& a,
                 const T* __restrict b, int64_t b_row, T* __restrict c,
@@ -26,7 +26,7 @@ void AddProduct(int64_t m, int64_t n, int64_t k, const Strided<T>& a,
     const T* const a_i = a.data + i * a.row;
     T* const c_i = c + i * c_row;
     int64_t p = 0;
-    // Four at a time, so that C is read and written less often.
+    // Four rows at a time read and write C less often.
     for (; p + 4 <= k; p += 4) {
       const T a0 = a_i[p * a.column];
       const T a1 = a_i[(p + 1) * a.column];
@@ -60,10 +60,10 @@ std::vector<T> Transposed(const T* matrix, int64_t rows, int64_t columns) {
   return result;
 }
 
-// The products that a convolution consists of: output row c_first + j c_step is
-// the product of `width` input rows, from a_first + j a_step on, and the
-// matrices from place `place` on. Rows are counted in the padded input, which
-// has a row of zeros at its beginning (kHalving) or end (kDoubling).
+// One of the matrix products of a convolution: output row c_first + j c_step is
+// the product of `width` input rows, from a_first + j a_step on, and the weight
+// matrices from kernel place `place` on. Rows are counted in the padded input,
+// which has a row of zeros at its beginning (kHalving) or end (kDoubling).
 struct Product {
   int64_t a_first = 0, a_step = 1, width = 1;
   int64_t c_first = 0, c_step = 1;
@@ -86,7 +86,7 @@ int64_t ZeroRowsBefore(ConvolutionKind kind) {
   return kind == ConvolutionKind::kHalving ? 1 : 0;
 }
 
-// How often each product is made.
+// Returns the number of rows j of each product.
 int64_t NumWindows(const ConvolutionShape& shape, int64_t length) {
   return shape.kind == ConvolutionKind::kHalving ? length / 2 : length;
 }
@@ -145,7 +145,7 @@ void Backward(const ConvolutionShape& shape, const T* parameters,
   const int64_t length = static_cast<int64_t>(x.size()) / in;
   const int64_t windows = NumWindows(shape, length);
   if (!shape.linear) {
-    // LeakyReLU keeps the sign.
+    // LeakyReLU keeps the sign, so y tells where x was negative.
     for (size_t i = 0; i < y.size(); ++i) {
       if (!(y[i] > 0)) (*dy)[i] *= T(kSlope);
     }

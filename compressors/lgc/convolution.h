@@ -1,4 +1,4 @@
-// Convolutions over one dimension, forward and backward, for the autoencoder of
+// One-dimensional convolutions, forward and backward, for the autoencoder of
 // LGC. Servers link no library of neural networks; these loops add up in a
 // fixed order.
 //
@@ -14,19 +14,20 @@ namespace ps {
 
 enum class ConvolutionKind {
   kPointwise,  // Kernel 1: length n stays n.
-  kHalving,   // Kernel 3, stride 2, padding 1: n, which is even, becomes n / 2.
-  kDoubling,  // Transposed, the same, output padding 1: n becomes 2 n.
+  kHalving,  // Kernel 3, stride 2, padding 1: n, which is even, becomes n / 2.
+  // Transposed, kernel 3, stride 2, output padding 1: n becomes 2 n.
+  kDoubling,
 };
 
-// Followed by LeakyReLU of slope 0.01 unless `linear`.
+// A convolution, followed by LeakyReLU of slope 0.01 unless `linear`.
 struct ConvolutionShape {
   ConvolutionKind kind = ConvolutionKind::kPointwise;
-  int in = 1;   // Channels.
-  int out = 1;  // Channels.
+  int in = 1;   // The number of input channels.
+  int out = 1;  // The number of output channels.
   bool linear = false;
 
   int64_t kernel() const { return kind == ConvolutionKind::kPointwise ? 1 : 3; }
-  // Weights, then one bias for each output channel. The weights are a matrix of
+  // The weights precede one bias for each output channel. They are a matrix of
   // `in` rows and `out` columns for each place w of the kernel. kHalving has
   // y[j] = sum of w x[2 j + w - 1], with places 0, 1, 2. kDoubling has places
   // 1, 2, 0: y[2 j] = 1 x[j], and y[2 j + 1] = 2 x[j] + 0 x[j + 1]. A row
@@ -38,13 +39,14 @@ struct ConvolutionShape {
   double InitialBound() const;
 };
 
-// x: [length, in]. Replaces *y by [OutputLength(length), out].
+// Runs the layer. x: [length, in]. Replaces *y by [OutputLength(length), out].
 template <typename T>
 void Forward(const ConvolutionShape& shape, const T* parameters,
              const std::vector<T>& x, std::vector<T>* y);
 
-// x and y are those of Forward. *dy, the gradient of y, is overwritten. Adds to
-// the gradient of the parameters, and replaces *dx, unless it is null.
+// Backpropagates. x and y are those of Forward. *dy, the gradient of y, is
+// overwritten. Adds to the gradient of the parameters, and replaces *dx, unless
+// it is null.
 template <typename T>
 void Backward(const ConvolutionShape& shape, const T* parameters,
               const std::vector<T>& x, const std::vector<T>& y,

@@ -105,7 +105,7 @@ class Lgc final : public Compressor {
         return absl::DataLossError(
             absl::StrCat("an encoder of ", part.encoder.size(), " parameters"));
       }
-      // The servers begin with values then.
+      // After a change of workers, the servers start with plain values.
       if (num_workers != num_workers_) part.sends_code = false;
     }
     PS_RETURN_IF_ERROR(reader.Finish());
@@ -121,9 +121,10 @@ class Lgc final : public Compressor {
   };
   struct Part {
     int64_t most_coded = 0;
-    // What the server has said:
-    bool sends_code = false;     // If this worker leads next.
-    uint32_t version = 0;        // Of the encoder.
+    // The following members come from the server.
+    // Whether to send a code if this worker leads next.
+    bool sends_code = false;
+    uint32_t version = 0;        // The version of the encoder.
     std::vector<float> encoder;  // Empty if there is none.
   };
 
@@ -138,7 +139,7 @@ class Lgc final : public Compressor {
     return absl::OkStatus();
   }
 
-  // The elements of a payload of part p that belong to each coded tensor.
+  // Returns the elements of part p's payload that belong to each coded tensor.
   std::vector<ValueRange> RangesOf(size_t p,
                                    const std::vector<uint32_t>& indices) const {
     const int64_t part_begin = p == 0 ? 0 : part_ends_[p - 1];
@@ -215,7 +216,7 @@ class Lgc final : public Compressor {
     return std::max(-kMaxCoded, std::min(kMaxCoded, x));
   }
 
-  // The values that are not in `order`, and the innovation.
+  // Returns the values that are not in `order`, and the innovation.
   LgcValues ValuesToSend(const std::vector<uint32_t>& order,
                          const std::vector<float>& values,
                          const std::vector<float>& x) const {
@@ -236,7 +237,8 @@ class Lgc final : public Compressor {
   const int64_t num_workers_;
   const SharedPositions* const shared_;  // Not owned; may be null.
   const std::unique_ptr<Compressor> selecting_;
-  std::vector<Stretch> tensors_;  // Those that go through the autoencoder.
+  // The tensors that go through the autoencoder.
+  std::vector<Stretch> tensors_;
   std::vector<int64_t> part_ends_;
   std::vector<Part> parts_;
 };

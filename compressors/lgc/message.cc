@@ -50,13 +50,13 @@ class Reader {
     return number;
   }
 
-  // Finite ones, of at most this magnitude.
+  // Reads finite numbers of at most this magnitude.
   absl::StatusOr<std::vector<float>> TakeFloats(int64_t count, float most) {
     PS_ASSIGN_OR_RETURN(const absl::string_view bytes,
                         Take(static_cast<uint64_t>(count) * sizeof(float)));
     std::vector<float> values = FloatsOf(bytes);
     for (const float value : values) {
-      // Written so that NaN is refused.
+      // This form of the condition refuses NaN too.
       if (!(std::fabs(value) <= most)) {
         return absl::InvalidArgumentError(
             absl::StrCat("a value of ", value, "; at most ", most));
@@ -80,7 +80,7 @@ class Reader {
 std::string PackedBits(const std::vector<uint32_t>& numbers, int width) {
   std::string bytes(BytesOfBits(static_cast<int64_t>(numbers.size()) * width),
                     '\0');
-  // Words of 32 bits are written before they are full.
+  // BitWriter writes words of 32 bits before they are full.
   std::vector<uint8_t> room(bytes.size() + sizeof(uint64_t));
   BitWriter writer(room.data());
   for (const uint32_t number : numbers) writer.Put(number, width);

@@ -1,4 +1,4 @@
-// The bytes that compressor "lgc" exchanges with its part at the servers, in
+// Encodes the messages between compressor "lgc" and its server-side codec, in
 // payloads of value code kByCompressor and with positions
 // (compressors/payload/shared_positions.h). docs/wire_format.md has the
 // grammar.
@@ -15,56 +15,62 @@
 
 namespace ps {
 
-// Decoded values are far from overflowing with these bounds.
+// With these bounds, decoded values are far from overflowing.
 constexpr float kMaxScale = 1e12f;
-constexpr float kMaxCoded = 1e9f;  // Of the magnitudes in codes, innovations.
+// The bound of magnitudes in codes and innovations.
+constexpr float kMaxCoded = 1e9f;
 
-// What the leader says to all: its remark.
+// The leader's side information for all workers.
 struct LgcRemark {
   bool coded = false;
   std::vector<ValueRange> ranges;
-  // The rest only if coded.
-  uint32_t version = 0;  // Of the autoencoder.
-  // All coded values are divided by it; above 0, at most kMaxScale.
+  // The following fields are used only if coded.
+  uint32_t version = 0;  // The version of the autoencoder.
+  // The divisor of all coded values; above 0, at most kMaxScale.
   float scale = 1;
-  // As OrderOf takes them; empty for the order of positions.
+  // The signs for OrderOf; empty for the order of positions.
   std::vector<bool> signs;
 };
 
 std::string Write(const LgcRemark& remark);
-// num_elements: those of the payload. Errors: kInvalidArgument.
+// Decodes side information. num_elements is the payload's number of elements.
+// Errors: kInvalidArgument.
 absl::StatusOr<LgcRemark> ReadLgcRemark(absl::string_view bytes,
                                         int64_t num_elements);
 
-// What only the server needs. Of values that are not coded, the leader sends
-// all; with codes each worker sends those outside the ranges, and its
-// innovation. All are finite.
+// The part of a push that only the server needs. If values are not coded, the
+// leader sends all; with codes each worker sends those outside the ranges, and
+// its innovation. All are finite.
 struct LgcValues {
   std::vector<float> plain;
-  std::vector<float> code;       // The leader's.
-  std::vector<uint32_t> places;  // In the order of the autoencoder; ascending.
+  std::vector<float> code;  // The leader's.
+  // The innovation's places in the autoencoder's order; ascending.
+  std::vector<uint32_t> places;
   std::vector<float> innovation;
 };
 
-// num_coded: the number of values in ranges, 0 if they are not coded.
+// Encodes. num_coded: the number of values in ranges, 0 if they are not coded.
 std::string Write(const LgcValues& values, int64_t num_coded);
-// code_length is 0 for all but the leader. Errors: kInvalidArgument.
+// Decodes. code_length is 0 for all but the leader. Errors: kInvalidArgument.
 absl::StatusOr<LgcValues> ReadLgcValues(absl::string_view bytes,
                                         int64_t num_plain, int64_t num_coded,
                                         int64_t code_length);
 
-// What the server says to a worker with the positions of an iteration.
+// The server's side information for a worker, which comes with the positions of
+// an iteration.
 struct LgcPlan {
-  bool sends_code = false;  // The leader of the next iteration.
-  uint32_t version = 0;     // Of the autoencoder that is used.
-  std::string encoder;      // Its parameters; empty if the worker has them.
+  // Whether the leader of the next iteration sends a code.
+  bool sends_code = false;
+  uint32_t version = 0;  // The version of the autoencoder in use.
+  // The encoder's parameters; empty if the worker has them.
+  std::string encoder;
 };
 
 std::string Write(const LgcPlan& plan);
-// Errors: kInvalidArgument.
+// Decodes a plan. Errors: kInvalidArgument.
 absl::StatusOr<LgcPlan> ReadLgcPlan(absl::string_view bytes);
 
-// Parameters as bytes, and back.
+// Convert parameters to bytes and back.
 std::string FloatBytes(const std::vector<float>& values);
 std::vector<float> FloatsOf(absl::string_view bytes);
 

@@ -6,7 +6,7 @@
 namespace ps {
 namespace {
 
-// The errors over which the gate takes the mean.
+// The number of errors over which the gate takes the mean.
 constexpr size_t kWindow = 20;
 
 }  // namespace
@@ -47,13 +47,13 @@ void LgcPhases::Updated(LgcPush push,
   if (error.has_value() && training_) {
     Trained(*error);
   } else if (error.has_value() && !(error->error <= config_.check_error())) {
-    // Written so that NaN counts as large.
+    // This form of the condition counts NaN as large.
     TrainAgain(absl::StrCat("the reconstruction error is ", error->error,
                             ", above check_error, ", config_.check_error()));
   }
   plans_[1] = !training_;
   if (training_) return;
-  // The check is one of check_every iterations.
+  // One of check_every iterations sends plain values as a check.
   if (++since_check_ < config_.check_every()) return;
   since_check_ = 0;
   plans_[1] = false;
@@ -80,7 +80,7 @@ void LgcPhases::Decide() {
                    " iterations of training the reconstruction error is ",
                    error, ", that of the uncoded values alone ", innovation,
                    ", and that of the leader's signs with two means ", signs);
-  // Written so that NaN stays in training.
+  // This form of the condition stays in training for NaN.
   if (error < config_.gate_error() && error < gain) {
     training_ = false;
     ++version_;

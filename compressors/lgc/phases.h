@@ -1,4 +1,4 @@
-// When LGC trains its autoencoder, and when it uses it.
+// Decides when LGC trains its autoencoder, and when it uses it.
 #ifndef COMPRESSORS_LGC_PHASES_H_
 #define COMPRESSORS_LGC_PHASES_H_
 
@@ -15,37 +15,37 @@
 
 namespace ps {
 
-// What the leader of an iteration has pushed.
+// The kinds of push of an iteration's leader.
 enum class LgcPush {
-  kEverything,  // Or nothing.
+  kEverything,  // Everything, or nothing.
   kFewValues,   // Values at the positions that it selected; too few for codes.
-  kValues,      // Enough of them.
+  kValues,      // Enough such values for codes.
   kCode,
 };
 
 // A pure state machine. It decides one iteration ahead, because the next leader
-// is told with the positions of the iteration before its own.
+// learns the decision with the positions of the previous iteration.
 class LgcPhases {
  public:
   explicit LgcPhases(const LgcConfig& config);
 
-  // An update has been made. `error`: of the latest values on which the
+  // Advances after an update. `error` describes the latest values on which the
   // autoencoder was trained or measured, if they are new.
   void Updated(LgcPush push, const std::optional<ReconstructionError>& error);
 
   // Whether the values of the last update train the autoencoder; otherwise it
   // is only measured, because a code may still come.
   bool trains() const { return training_ && !plans_[0]; }
-  // Counts the autoencoders that are used, from 1; 0 before the first.
+  // The number of the autoencoder in use, from 1; 0 before the first.
   uint32_t version() const { return static_cast<uint32_t>(version_); }
   // Whether the last update made this version.
   bool is_new() const { return is_new_; }
-  // Whether the leader of the last update has sent values where it was to send
-  // a code.
+  // Whether the leader of the last update sent values instead of the code that
+  // it was to send.
   bool leader_lacks_encoder() const { return leader_lacks_encoder_; }
-  // Whether the leader is to send a code: after `ahead` more updates, 0 or 1.
+  // Whether the leader is to send a code after `ahead` more updates, 0 or 1.
   bool sends_code(int ahead) const { return plans_[ahead]; }
-  // The next update is that of another number of workers: trains again.
+  // Restarts training, as the next update has a different number of workers.
   void WorkersChanged();
 
   // Lines for the log about the last update.
@@ -55,7 +55,7 @@ class LgcPhases {
   absl::Status Load(StateReader* reader);
 
  private:
-  // What has been pushed so far, for the log.
+  // The pushes seen so far, for the log.
   enum class Seen { kNothing, kEverything, kFewValues, kValues };
 
   void Trained(const ReconstructionError& error);
@@ -68,9 +68,10 @@ class LgcPhases {
   int64_t version_ = 0;
   bool is_new_ = false;
   bool leader_lacks_encoder_ = false;
-  int64_t num_trained_ = 0;  // Errors since training began.
-  int64_t decides_at_ = 0;   // In num_trained_.
-  int64_t since_check_ = 0;  // Iterations planned since all values were sent.
+  int64_t num_trained_ = 0;  // The number of errors since training began.
+  int64_t decides_at_ = 0;   // The value of num_trained_ at the next decision.
+  // The number of iterations planned since all values were sent.
+  int64_t since_check_ = 0;
   std::deque<ReconstructionError> latest_;
   bool plans_[2] = {false, false};
   std::vector<std::string> news_;

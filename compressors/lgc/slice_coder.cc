@@ -22,10 +22,10 @@
 namespace ps {
 namespace {
 
-// A push that has been read.
+// A decoded push.
 struct Push {
   std::vector<uint32_t> indices;
-  LgcRemark remark;  // The leader's.
+  LgcRemark remark;  // The leader's side information.
   LgcValues values;
 };
 
@@ -100,7 +100,8 @@ class LgcSliceCoder final : public SliceCoder {
     if (phases_.is_new()) {
       encoder_ = FloatBytes(
           {parameters_.begin(), parameters_.begin() + NumEncoderParameters()});
-      // The next leader asks for no positions.
+      // The next leader requests no positions, so it gets the encoder one
+      // iteration later.
       encoder_at_.assign(options_.num_workers, num_updates_);
       ++encoder_at_[LeaderOf(num_updates_, options_.num_workers)];
     } else if (phases_.leader_lacks_encoder()) {
@@ -161,7 +162,8 @@ class LgcSliceCoder final : public SliceCoder {
     PS_ASSIGN_OR_RETURN(error.signs, reader->GetDouble());
     if (has_error != 0) error_ = error;
     PS_RETURN_IF_ERROR(phases_.Load(reader));
-    // One after the other, so that no damaged number takes much memory.
+    // Values are read one after the other, so that a damaged number cannot take
+    // much memory.
     std::vector<float> saved;
     std::vector<float> one(NumEncoderParameters());
     for (int64_t i = 0; i <= num_workers; ++i) {
@@ -176,7 +178,8 @@ class LgcSliceCoder final : public SliceCoder {
 
  private:
   static constexpr int64_t kMostWorkers = 1 << 16;
-  static constexpr float kMostOfExample = 1e6f;  // Of the leader's scale.
+  // The largest magnitude, relative to the leader's scale.
+  static constexpr float kMostOfExample = 1e6f;
 
   static absl::Status Damaged(int rank, absl::string_view what) {
     return absl::DataLossError(absl::StrCat("worker ", rank, ": ", what));
@@ -186,7 +189,7 @@ class LgcSliceCoder final : public SliceCoder {
     return parameters_.data() + NumParameters(rank);
   }
 
-  // New workers begin with the decoder of worker 0.
+  // Takes the saved parameters. New workers get the decoder of worker 0.
   void TakeParameters(std::vector<float> saved, int num_workers) {
     parameters_ = std::move(saved);
     parameters_.resize(
@@ -198,12 +201,12 @@ class LgcSliceCoder final : public SliceCoder {
     }
     if (num_workers == options_.num_workers) return;
     phases_.WorkersChanged();
-    // There is no last update, and the next one may have a smaller number.
+    // No update precedes, and the next one may have a smaller number.
     num_updates_ = 0;
     encoder_at_.assign(options_.num_workers, -1);
   }
 
-  // A push of value code kByCompressor; `leader` as in Check.
+  // Reads a push of value code kByCompressor; `leader` as in Check.
   absl::StatusOr<Push> Read(const PayloadPieces& payload,
                             const std::string* leader) const {
     PS_ASSIGN_OR_RETURN(CodedPayload coded,
@@ -304,9 +307,9 @@ class LgcSliceCoder final : public SliceCoder {
     return absl::OkStatus();
   }
 
-  // What all have sent at the leader's positions; nothing if some have not, or
-  // if somebody's values are so far from the leader's that Adam's squares would
-  // overflow.
+  // Returns the values of all workers at the leader's positions; nothing if a
+  // worker sent none there, or if its values are so far from the leader's that
+  // Adam's squares would overflow.
   std::optional<TrainingExample<float>> ExampleOf(
       int leader, const Push& of_leader,
       absl::Span<const CoderPush> pushes) const {
@@ -321,7 +324,7 @@ class LgcSliceCoder final : public SliceCoder {
     TrainingExample<float> example;
     example.leader = leader;
     for (const CoderPush& push : pushes) {
-      // Only a damaged log has it; Apply says so.
+      // Only a damaged log has this; Apply reports it.
       if (CodedByCompressor(push.pieces)) return std::nullopt;
       std::vector<uint32_t> indices;
       std::vector<float> own;
@@ -338,7 +341,7 @@ class LgcSliceCoder final : public SliceCoder {
     return example;
   }
 
-  // Runs on another thread.
+  // Trains or measures; runs on step_.
   ReconstructionError Step(const TrainingExample<float>& example, bool trains) {
     ReconstructionError first;
     std::vector<float> gradient;
@@ -361,12 +364,12 @@ class LgcSliceCoder final : public SliceCoder {
   const LgcConfig config_;
   LgcPhases phases_;
   int64_t num_updates_ = 0;
-  // The encoder that is used, and the iteration with whose positions each
-  // worker gets it; -1 for none.
+  // The encoder in use, and for each worker the iteration whose positions carry
+  // it; -1 for none.
   std::string encoder_;
   std::vector<int64_t> encoder_at_;
-  // The step that is under way uses these three.
-  std::optional<ReconstructionError> error_;  // Of the last step.
+  // A running step uses the following three.
+  std::optional<ReconstructionError> error_;  // The error of the last step.
   std::vector<float> parameters_;             // The encoder, then the decoders.
   Adam adam_;
   mutable Thread step_;
@@ -382,8 +385,9 @@ SliceCoderBytes LgcSliceCoderBytes(const SliceCoderOptions& options) {
   SliceCoderBytes bytes;
   const auto encoder = static_cast<int64_t>(NumEncoderParameters());
   bytes.remark = 4 * encoder + 8;
-  // Parameters, two moments, a gradient; the encoder that workers get; and for
-  // each value and worker the signals of all layers, and their gradients.
+  // The memory holds parameters, two moments and a gradient; the encoder for
+  // workers; and for each value and worker the activations of all layers, and
+  // their gradients.
   constexpr double kBytesAValue = 4096;
   const auto values = static_cast<double>(
       MostCodedValues(options.config, options.num_elements));

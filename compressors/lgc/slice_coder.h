@@ -1,5 +1,5 @@
-// LGC's part at the servers: trains an autoencoder on the values of one slice,
-// and decodes what workers send in its codes.
+// LGC's server-side codec: trains an autoencoder on the values of one slice,
+// and decodes the workers' codes.
 #ifndef COMPRESSORS_LGC_SLICE_CODER_H_
 #define COMPRESSORS_LGC_SLICE_CODER_H_
 
@@ -9,7 +9,7 @@
 
 namespace ps {
 
-// Trains on a thread of its own while the slice waits for the next pushes.
+// Creates the codec, which trains on its own thread between pushes.
 std::unique_ptr<SliceCoder> NewLgcSliceCoder(const SliceCoderOptions& options);
 
 SliceCoderBytes LgcSliceCoderBytes(const SliceCoderOptions& options);

@@ -1,5 +1,5 @@
-// Streams of bits: the i-th bit is bit i mod 8, counted from the lowest, of
-// byte i / 8. A number of several bits comes lowest bit first.
+// Reads and writes streams of bits: the i-th bit is bit i mod 8, counted from
+// the lowest, of byte i / 8. A number of several bits comes lowest bit first.
 #ifndef COMPRESSORS_PAYLOAD_BIT_STREAM_H_
 #define COMPRESSORS_PAYLOAD_BIT_STREAM_H_
 
@@ -14,7 +14,7 @@
 
 namespace ps {
 
-// Writes forward from `out`, which must have room for everything that is put.
+// Writes forward from `out`, which must have space for all bits.
 class BitWriter {
  public:
   explicit BitWriter(uint8_t* out) : out_(out) {}
@@ -41,11 +41,11 @@ class BitWriter {
 
  private:
   uint8_t* out_;
-  uint64_t window_ = 0;  // The bits that are not written yet;
-  int held_ = 0;         // fewer than 32 between calls.
+  uint64_t window_ = 0;  // The bits that are not written yet.
+  int held_ = 0;         // Their number; below 32 between calls.
 };
 
-// Reads what a BitWriter wrote, through a window of 64 bits: Refill, look at
+// Reads the stream of a BitWriter through a window of 64 bits: Refill, look at
 // the window, Consume.
 class BitReader {
  public:
@@ -68,11 +68,12 @@ class BitReader {
     }
   }
 
-  // The next bits, lowest first. Bits from available() on are undefined.
+  // Returns the next bits, lowest first; those from available() on are
+  // undefined.
   uint64_t window() const { return window_; }
   int available() const { return available_; }
 
-  // bits: at most available().
+  // Skips bits, at most available().
   void Consume(int bits) {
     window_ >>= bits;
     available_ -= bits;

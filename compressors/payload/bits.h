@@ -1,4 +1,4 @@
-// Helpers for counting and masking bits, for host and device.
+// Counts and masks bits, for host and device.
 #ifndef COMPRESSORS_PAYLOAD_BITS_H_
 #define COMPRESSORS_PAYLOAD_BITS_H_
 
@@ -12,12 +12,12 @@ PS_HOST_DEVICE inline int64_t BytesOfBits(int64_t bits) {
   return (bits + 7) / 8;
 }
 
-// The lowest `bits` bits set; bits is at most 63.
+// Returns a word with the lowest `bits` bits set; bits is at most 63.
 PS_HOST_DEVICE inline uint64_t LowBits(int bits) {
   return (uint64_t{1} << bits) - 1;
 }
 
-// The position of the highest set bit, counted from 1; 0 if x is 0.
+// Returns the position of the highest set bit, counted from 1; 0 if x is 0.
 PS_HOST_DEVICE inline int BitWidth(uint32_t x) {
 #ifdef __CUDA_ARCH__
   return 32 - __clz(static_cast<int>(x));
@@ -26,7 +26,7 @@ PS_HOST_DEVICE inline int BitWidth(uint32_t x) {
 #endif
 }
 
-// The same bytes in reverse order.
+// Returns the word with its bytes in reverse order.
 PS_HOST_DEVICE inline uint32_t ByteSwapped(uint32_t word) {
 #ifdef __CUDA_ARCH__
   return __byte_perm(word, 0, 0x0123);

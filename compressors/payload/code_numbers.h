@@ -6,7 +6,7 @@
 
 namespace ps {
 
-// Wire numbers: they are never changed or reused.
+// The index codes' wire numbers, which are never changed or reused.
 enum class IndexCode : uint8_t {
   kDense = 0,        // No indices: values of all positions.
   kRaw32 = 1,        // One u32 per index.
@@ -16,7 +16,7 @@ enum class IndexCode : uint8_t {
   kEliasFano = 5,    // Low bits of each, then the high parts as a bitmap.
   kAdaComp = 6,      // The positions are part of the values of that name.
   kChunks = 7,       // The place of the one index in each chunk of positions.
-  // No indices: another payload has them (shared_positions.h).
+  // Another payload has the indices (shared_positions.h).
   kSharedPositions = 8,
 };
 
@@ -38,7 +38,7 @@ enum class ValueCode : uint8_t {
   kLowRank = 14,  // Products of narrow matrices.
   kNaturalDithering = 15,
   kNoValues = 16,  // Positions alone (shared_positions.h).
-  // Only the compressor's part at the servers can read it (slice_coder.h).
+  // Only the compressor's server-side codec can read it (slice_coder.h).
   kByCompressor = 17,
 };
 

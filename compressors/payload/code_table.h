@@ -22,8 +22,8 @@ class CodeTable {
  public:
   explicit CodeTable(std::string kind) : by_name_(std::move(kind)) {}
 
-  // `codec` must live until the process ends. `meaning` says in one line what
-  // it is; empty for codes that no config chooses by name.
+  // Adds a codec, which must live until the process ends. `meaning` describes
+  // it in one line; empty for codes that no config chooses by name.
   bool Register(const Codec* codec, const std::string& meaning = "") {
     by_name_.Register(std::string(codec->name()), meaning, codec);
     const Codec*& entry = by_number_[static_cast<uint8_t>(codec->number())];
@@ -33,22 +33,22 @@ class CodeTable {
     return true;
   }
 
-  // Errors: kInvalidArgument, with the known names.
+  // Returns the codec. Errors: kInvalidArgument, with the known names.
   absl::StatusOr<const Codec*> Find(const std::string& name) const {
     return by_name_.Find(name);
   }
 
-  // Null if there is none.
+  // Returns the codec of a wire number; null if there is none.
   const Codec* FindNumber(uint8_t number) const { return by_number_[number]; }
 
   std::vector<std::string> Names() const { return by_name_.Names(); }
 
-  // Each name with its meaning, in alphabetical order.
+  // Returns each name with its meaning, in alphabetical order.
   std::vector<std::pair<std::string, std::string>> List() const {
     return by_name_.List();
   }
 
-  // Null where a number has no code.
+  // Returns the codecs by wire number; null for a number without one.
   const std::array<const Codec*, 256>& by_number() const { return by_number_; }
 
  private:

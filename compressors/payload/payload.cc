@@ -1,4 +1,4 @@
-// The reading side of payload.h; payload_encode.cc has the writing side.
+// Implements reading for payload.h; payload_encode.cc implements writing.
 #include "compressors/payload/payload.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 namespace ps {
 namespace {
 
-// Elements decoded together: both arrays stay in the L1 cache.
+// The number of elements decoded together: both arrays stay in the L1 cache.
 constexpr int64_t kBlock = 1024;
 
 int64_t TotalBytes(const PayloadPieces& pieces) {
@@ -63,7 +63,7 @@ absl::StatusOr<PayloadInfo> ReadHeader(const PayloadPieces& pieces) {
     return absl::InvalidArgumentError(
         absl::StrCat(count, " elements of ", sizes[0], " positions"));
   }
-  // Subtracts, since an addition could overflow.
+  // A subtraction is used because an addition could overflow.
   const uint64_t body = static_cast<uint64_t>(total - header_bytes);
   if (sizes[1] > body || sizes[2] != body - sizes[1]) {
     return absl::InvalidArgumentError(

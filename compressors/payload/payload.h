@@ -1,4 +1,4 @@
-// The bytes of a compressed vector: a compressor writes them, and a server
+// Encodes a compressed vector as bytes: a compressor writes them, and a server
 // reads them without knowing the compressor. docs/wire_format.md has the
 // grammar and an example in bytes.
 //
@@ -31,11 +31,11 @@ namespace ps {
 
 class ValueDecoder;
 
-// Reads the whole payload and trusts nothing in it. Memory is bounded by the
-// bytes present, work by those and expected_dense_size. Errors:
-// kInvalidArgument that names the problem: version, unknown code, length, a
-// dense_size other than expected, an index that is out of range, unsorted or
-// repeated, or a value that is not finite.
+// Validates a whole payload, which is untrusted. Memory is bounded by the bytes
+// present, work by those and expected_dense_size. Errors: kInvalidArgument that
+// names the problem: version, unknown code, length, a dense_size other than
+// expected, an index that is out of range, unsorted or repeated, or a value
+// that is not finite.
 absl::StatusOr<PayloadInfo> ValidatePayload(const PayloadPieces& pieces,
                                             int64_t expected_dense_size);
 
@@ -44,7 +44,7 @@ absl::StatusOr<PayloadInfo> ValidatePayload(const PayloadPieces& pieces,
 // this CHECK-fails.
 void AddPayload(const PayloadPieces& pieces, float* sum);
 
-// Adds a dense payload to a sum one stretch at a time, so that the sums of
+// Adds a dense payload to a sum, a segment at a time, so that the sums of
 // several payloads never leave the cache. ValidatePayload must have accepted
 // the payload, and it must be dense. `pieces` must outlive the reader.
 class DensePayloadReader {
@@ -60,9 +60,9 @@ class DensePayloadReader {
   std::unique_ptr<ValueDecoder> decoder_;
 };
 
-// Calls visit(indices, values) for stretches of a payload's elements, in
-// ascending order; both spans are valid only during the call. ValidatePayload
-// must have accepted the payload, and it must not be dense.
+// Calls visit(indices, values) for runs of a payload's elements, in ascending
+// order; both spans are valid only during the call. ValidatePayload must have
+// accepted the payload, and it must not be dense.
 void VisitPayload(const PayloadPieces& pieces,
                   const std::function<void(absl::Span<const uint32_t>,
                                            absl::Span<const float>)>& visit);
@@ -78,7 +78,8 @@ void DecodeDensePayload(const PayloadPieces& pieces, absl::Span<float> out);
 
 // The codes of a payload, by their names in the config.
 struct PayloadCodes {
-  // "auto" picks the smallest code; ties go to the lower wire number.
+  // The code's name. "auto" picks the smallest; ties go to the lower wire
+  // number.
   std::string index_code = "auto";
   std::string value_code = "fp32";
   // The options of the value codes; each code reads the fields that name it.
@@ -98,9 +99,9 @@ void CheckValueCodeConfig(const ValueCodeConfig& config,
 // CheckPayloadCodes must accept `codes`.
 bool RoundsAtRandom(const PayloadCodes& codes);
 
-// The largest share of the sum of the squares of its values that the value code
-// may lose, in expectation; infinity if there is no bound. CheckPayloadCodes
-// must accept `codes`.
+// Returns a bound on the expected relative squared error of the value code, in
+// terms of the sum of the squares of its values; infinity if there is none.
+// CheckPayloadCodes must accept `codes`.
 double CodingVariance(const PayloadCodes& codes);
 
 // Writes a payload of the elements with these indices, which are ascending, at
@@ -115,7 +116,7 @@ absl::StatusOr<PayloadBuffer> EncodeElements(
     absl::Span<float> values, uint32_t begin, int64_t dense_size,
     uint64_t random_key = 0, absl::Span<const ChunkRun> chunks = {});
 
-// The same with values as fp32, which is lossless.
+// Like EncodeElements, with values as fp32, which is lossless.
 absl::StatusOr<PayloadBuffer> EncodeSparse(absl::string_view index_code,
                                            absl::Span<const uint32_t> indices,
                                            absl::Span<const float> values,
@@ -129,32 +130,32 @@ PayloadBuffer EncodeDense(absl::Span<const float> values);
 PayloadBuffer AllocateDense(int64_t dense_size);
 float* DenseValues(PayloadBuffer* payload);
 
-// The same in DensePayloadBytes(dense_size) bytes that the caller provides.
+// Like AllocateDense, in DensePayloadBytes(dense_size) bytes of the caller.
 int64_t DensePayloadBytes(int64_t dense_size);
 PayloadBuffer DenseOver(std::shared_ptr<uint8_t[]> bytes, int64_t dense_size);
 
-// The values of a payload that AllocateDense or EncodeDense made.
+// Returns the values of a payload that AllocateDense or EncodeDense created.
 absl::Span<const float> DenseValues(const PayloadBuffer& payload);
 
-// Writes all positions, without indices; codes.index_code is ignored. Otherwise
-// the same as EncodeElements.
+// Like EncodeElements for all positions, without indices; codes.index_code is
+// ignored.
 absl::StatusOr<PayloadBuffer> EncodeDenseAs(const PayloadCodes& codes,
                                             absl::Span<float> values,
                                             uint64_t random_key = 0);
 
 // Allocates a payload and writes its header; the bytes of the values follow,
-// then those of the indices. For compressors that write their own code.
+// then those of the indices. Compressors that write their own code use it.
 PayloadBuffer AllocatePayload(const PayloadInfo& info);
 
-// The same in PayloadBytes(info) bytes that the caller provides.
+// Like AllocatePayload, in PayloadBytes(info) bytes that the caller provides.
 int64_t PayloadBytes(const PayloadInfo& info);
 PayloadBuffer PayloadOver(const PayloadInfo& info,
                           std::shared_ptr<uint8_t[]> bytes);
 
-// The header alone, for a payload whose other bytes lie elsewhere.
+// Returns the header alone, for a payload whose other bytes lie elsewhere.
 PayloadBuffer PayloadHeader(const PayloadInfo& info);
 
-// The names that CheckPayloadCodes accepts, including "auto".
+// Returns the names that CheckPayloadCodes accepts, including "auto".
 std::vector<std::string> IndexCodeNames();
 std::vector<std::string> ValueCodeNames();
 

@@ -12,13 +12,13 @@
 
 namespace ps {
 
-// A handle; copies share the bytes. Its creator writes them; afterwards they
-// are only read.
+// A handle to the bytes; copies share them. The creator writes them; afterwards
+// they are only read.
 class PayloadBuffer {
  public:
   PayloadBuffer() = default;
 
-  // Uninitialised bytes.
+  // Returns a buffer with uninitialised bytes.
   static PayloadBuffer Allocate(size_t size_bytes) {
     PayloadBuffer buffer;
     buffer.bytes_ = std::shared_ptr<uint8_t[]>(new uint8_t[size_bytes]);

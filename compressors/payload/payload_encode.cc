@@ -1,4 +1,4 @@
-// The writing side of payload.h.
+// Implements writing for payload.h.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -141,7 +141,7 @@ double CodingVariance(const PayloadCodes& codes) {
 
 void CheckValueCodeConfig(const ValueCodeConfig& config,
                           const std::string& path, ConfigProblems* problems) {
-  // Written so that NaN is reported too.
+  // This form of the condition reports NaN too.
   if (!(config.bits() >= kMinLevelBits && config.bits() <= kMaxLevelBits)) {
     problems->Add(
         path + "bits", absl::StrCat(config.bits()),

@@ -1,5 +1,5 @@
-// The vocabulary of the payload format: constants, header, and how a payload
-// lies in memory. docs/wire_format.md has the grammar.
+// Defines the constants, the header and the memory layout of payloads.
+// docs/wire_format.md has the grammar.
 #ifndef COMPRESSORS_PAYLOAD_PAYLOAD_FORMAT_H_
 #define COMPRESSORS_PAYLOAD_PAYLOAD_FORMAT_H_
 
@@ -14,11 +14,11 @@ namespace ps {
 
 constexpr uint8_t kPayloadVersion = 1;
 constexpr size_t kPayloadHeaderBytes = 32;
-// Vectors are shorter than this.
+// The maximum length of a vector.
 constexpr int64_t kMaxDenseSize = (int64_t{1} << 32) - 1;
 
 // A payload in memory: pieces in order, cut anywhere, since a message arrives
-// in the slices that the network made. Not owned.
+// in the slices that the network delivers. Not owned.
 using PayloadPieces = std::vector<absl::Span<const uint8_t>>;
 
 // `size` consecutive positions, cut into chunks of chunk_size from their

@@ -28,8 +28,8 @@ class PieceReader {
 
   int64_t remaining() const { return remaining_; }
 
-  // A reader of n bytes that starts `begin` bytes after the cursor; of fewer
-  // bytes if fewer remain.
+  // Returns a reader of n bytes that starts `begin` bytes after the cursor; of
+  // fewer bytes if fewer remain.
   PieceReader Subrange(int64_t begin, int64_t n) const {
     PieceReader range = *this;
     range.Advance(std::min(begin, remaining_));
@@ -37,7 +37,7 @@ class PieceReader {
     return range;
   }
 
-  // The contiguous bytes at the cursor: at least one unless none remain.
+  // Returns contiguous bytes at the cursor: at least one unless none remain.
   absl::Span<const uint8_t> Contiguous() {
     if (remaining_ == 0) return {};
     while (offset_ == static_cast<int64_t>(piece_->size())) {
@@ -48,13 +48,13 @@ class PieceReader {
     return piece_->subspan(offset_, n);
   }
 
-  // n: at most Contiguous().size().
+  // Skips n bytes, at most Contiguous().size().
   void Skip(int64_t n) {
     offset_ += n;
     remaining_ -= n;
   }
 
-  // Returns false, with the cursor at the end, if fewer than n remain.
+  // Copies n bytes. Returns false, with the cursor at the end, if fewer remain.
   bool Read(void* out, int64_t n) {
     uint8_t* to = static_cast<uint8_t*>(out);
     while (n > 0) {
@@ -78,7 +78,7 @@ class PieceReader {
   }
 
  private:
-  // n: at most remaining().
+  // Skips n bytes, at most remaining().
   void Advance(int64_t n) {
     while (n > 0) {
       const int64_t step = std::min<int64_t>(n, Contiguous().size());
@@ -88,7 +88,7 @@ class PieceReader {
   }
 
   const absl::Span<const uint8_t>* piece_;
-  int64_t offset_ = 0;  // In *piece_.
+  int64_t offset_ = 0;  // The offset in *piece_.
   int64_t remaining_;
 };
 

@@ -1,5 +1,5 @@
-// What travels with the positions that a leader has selected, for compressors
-// that have a part at the servers.
+// The side information that travels with the positions of a leader, for
+// compressors with a server-side codec.
 #ifndef COMPRESSORS_PAYLOAD_POSITION_REMARKS_H_
 #define COMPRESSORS_PAYLOAD_POSITION_REMARKS_H_
 
@@ -7,10 +7,10 @@
 
 namespace ps {
 
-// Bytes that only the compressor can read; empty if it has nothing to say.
+// Side information as bytes that only the compressor can read; may be empty.
 struct PositionRemarks {
-  std::string leader;  // Of the leader's compressor.
-  std::string server;  // Of the compressor's part at the server.
+  std::string leader;  // Side information of the leader's compressor.
+  std::string server;  // Side information of the server-side codec.
 };
 
 }  // namespace ps

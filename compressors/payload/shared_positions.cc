@@ -22,7 +22,7 @@ int64_t TotalBytes(const PayloadPieces& pieces) {
   return total;
 }
 
-// Reads a header whose codes need not be known. Its lengths fit.
+// Reads a header whose codes may be unknown, and checks its lengths.
 absl::StatusOr<PayloadInfo> ReadLengths(const PayloadPieces& pieces) {
   const int64_t total = TotalBytes(pieces);
   uint8_t codes[4];
@@ -61,7 +61,7 @@ void Put(const void* bytes, size_t size, uint8_t** out) {
   *out += size;
 }
 
-// Two texts, with the length of the first before it.
+// Reads two texts; the length of the first precedes it.
 absl::StatusOr<PositionRemarks> ReadTwo(PieceReader reader) {
   PositionRemarks two;
   uint32_t first = 0;

@@ -6,11 +6,10 @@
 namespace ps {
 namespace {
 
-// If the remainder of a column, relative to the column, is below this, it is
-// nothing but rounding.
+// A remainder of a column below this, relative to the column, is mere rounding.
 constexpr double kDependent = 1e-10;
 
-// Sums in lanes, which are then added in order: the compiler may vectorize, and
+// Adds in lanes, and then the lanes in order: the compiler may vectorize, and
 // the result is the same everywhere.
 template <typename A, typename B>
 double Dot(const A* a, const B* b, int64_t n) {
@@ -28,7 +27,7 @@ double Dot(const A* a, const B* b, int64_t n) {
   return sum;
 }
 
-// Modified Gram-Schmidt. columns: [rank, rows].
+// Orthonormalises columns by modified Gram-Schmidt. columns: [rank, rows].
 void Orthonormalise(int rank, int64_t rows, std::vector<double>* columns) {
   for (int k = 0; k < rank; ++k) {
     double* const column = columns->data() + k * rows;
@@ -39,7 +38,7 @@ void Orthonormalise(int rank, int64_t rows, std::vector<double>* columns) {
       for (int64_t i = 0; i < rows; ++i) column[i] -= shared * other[i];
     }
     const double left = Dot(column, column, rows);
-    // False also if the column is 0.
+    // This is false also for a column of zeros.
     const bool independent = left > kDependent * kDependent * before;
     const double scale = independent ? 1 / std::sqrt(left) : 0;
     for (int64_t i = 0; i < rows; ++i) column[i] *= scale;
@@ -85,7 +84,7 @@ void PowerIteration(const float* m, LowRankFactors* factors) {
       factors->p[i * rank + k] = static_cast<float>(columns[k * rows + i]);
     }
   }
-  // Uses P as it is sent.
+  // P is used as it is sent.
   std::vector<double> sums(rank * cols);
   for (int64_t i = 0; i < rows; ++i) {
     for (int k = 0; k < rank; ++k) {

@@ -1,4 +1,4 @@
-// A matrix as the product of two narrow ones.
+// Factorises a matrix into two narrow ones.
 #ifndef COMPRESSORS_POWERSGD_LOW_RANK_FACTORS_H_
 #define COMPRESSORS_POWERSGD_LOW_RANK_FACTORS_H_
 

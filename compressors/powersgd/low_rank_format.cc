@@ -22,7 +22,7 @@ struct PieceHead {
   int64_t cols = 0;
   int64_t first = 0;
 
-  // Rows that the piece touches.
+  // The number of rows that the piece touches.
   int64_t rows() const { return (first + length + cols - 1) / cols; }
   int64_t num_factors() const { return (rows() + cols) * rank; }
   // Whether factors, with their two fields, are shorter than the values.
@@ -141,8 +141,8 @@ class LowRankDecoder final : public ValueDecoder {
   PieceHead head_;
   int64_t left_ = 0;      // Values of the piece still to be read.
   std::vector<float> q_;  // [rank, cols]
-  float p_[kMaxLowRank];  // The current row,
-  int64_t column_ = 0;    // and the next column in it.
+  float p_[kMaxLowRank];  // The current row.
+  int64_t column_ = 0;    // The next column in the row.
 };
 
 class LowRankFormat final : public ValueFormat {

@@ -26,7 +26,7 @@ constexpr int kMaxLowRank = 64;
 void AppendLowRankPiece(const LowRankFactors& factors, int64_t begin,
                         int64_t end, std::vector<uint8_t>* bytes);
 
-// values: at least one.
+// Appends values, at least one, unchanged.
 void AppendPlainPiece(absl::Span<const float> values,
                       std::vector<uint8_t>* bytes);
 

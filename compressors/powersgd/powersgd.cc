@@ -27,12 +27,12 @@
 namespace ps {
 namespace {
 
-// One tensor: the matrix of its first extent by all others, and what is sent.
+// A tensor as a matrix, first dimension by all others, and the data to send.
 struct Matrix {
   TensorRange range;
-  // rank 0: always sent unchanged. q is also the start of the next step.
+  // The factors. rank 0: always sent unchanged. q also starts the next step.
   LowRankFactors factors;
-  // What is sent instead of the factors; empty if the factors are sent.
+  // The values to send instead of the factors; empty if the factors are sent.
   std::vector<float> plain;
 };
 
@@ -140,8 +140,8 @@ class PowerSgdCoder final : public TensorCoder {
     }
   }
 
-  // A column of zeros would never change. So a direction is drawn at the start,
-  // and where the last matrix had a lower rank.
+  // Draws directions at the start, and where the last matrix had a lower rank:
+  // a column of zeros would never change.
   void DrawMissing(LowRankFactors* factors) {
     for (int k = 0; k < factors->rank; ++k) {
       float* const begin = factors->q.data() + k * factors->cols;
@@ -154,10 +154,10 @@ class PowerSgdCoder final : public TensorCoder {
     }
   }
 
-  // The key does not depend on the worker: all begin with the same directions,
-  // as in the paper.
+  // The key does not depend on the worker: all workers start with the same
+  // directions, as in the paper.
   const uint64_t random_key_;
-  int64_t num_draws_ = 0;   // Columns drawn so far.
+  int64_t num_draws_ = 0;   // The number of columns drawn so far.
   Backend* const backend_;  // Not owned.
   std::vector<Matrix> matrices_;
   std::vector<float> row_;  // Kept for its memory.
@@ -169,7 +169,7 @@ void CheckConfig(const PowerSgdConfig& config, const std::string& path,
     problems->Add(path + "rank", absl::StrCat(config.rank()),
                   absl::StrCat("must be 1 to ", kMaxLowRank));
   }
-  // Written so that NaN is reported too.
+  // This form of the condition reports NaN too.
   const double rate = config.min_compression_rate();
   if (!(rate >= 1 && std::isfinite(rate))) {
     problems->Add(path + "min_compression_rate", absl::StrCat(rate),

@@ -87,7 +87,8 @@ class ScaleComSelector final : public Selector {
     return kernels_->Gather(input.u, &selected->elements);
   }
 
-  // Its own in the parts that it leads, and those that are given elsewhere.
+  // Selects its own positions in parts that it leads, and the given ones
+  // elsewhere.
   absl::Status SelectOwnAndGiven(const SelectorInput& input, Selected* selected,
                                  CompressionStats* stats) {
     PS_RETURN_IF_ERROR(SelectOwn(input, selected, stats));
@@ -113,7 +114,7 @@ class ScaleComSelector final : public Selector {
     return kernels_->Gather(input.u, &selected->elements);
   }
 
-  // The largest of each tensor, as many as it has chunks.
+  // Selects the largest elements of each tensor, as many as it has chunks.
   absl::Status SelectExactly(const SelectorInput& input, Selected* selected,
                              CompressionStats* stats) {
     PS_ASSIGN_OR_RETURN(const bool finite, Sum(input, stats));

@@ -1,4 +1,4 @@
-// The compressor of this name, for others that select positions as it does.
+// The compressor "scalecom", for others that select positions as it does.
 #ifndef COMPRESSORS_SCALECOM_SCALECOM_H_
 #define COMPRESSORS_SCALECOM_SCALECOM_H_
 
@@ -9,8 +9,8 @@
 
 namespace ps {
 
-// Reads config.scalecom. Errors: kInvalidArgument for its fields; those of
-// NewSparsifier.
+// Creates the compressor from config.scalecom. Errors: kInvalidArgument for its
+// fields; those of NewSparsifier.
 absl::StatusOr<std::unique_ptr<Compressor>> NewScaleCom(
     const CompressorOptions& options);
 

@@ -1,4 +1,4 @@
-// How much ScaleCom sends of each tensor.
+// Computes the share of each tensor that ScaleCom sends.
 #ifndef COMPRESSORS_SCALECOM_TENSOR_RATES_H_
 #define COMPRESSORS_SCALECOM_TENSOR_RATES_H_
 
@@ -11,15 +11,15 @@
 namespace ps {
 
 // Returns n: 1 element in n is sent of a tensor whose weights are used `uses`
-// times for one example. Chen et al., "ScaleCom", NeurIPS 2020, section 4, give the
-// bounds for the arithmetic of a batch of 32; these are of one example.
+// times for one example. Chen et al., "ScaleCom", NeurIPS 2020, section 4, give
+// the bounds for the arithmetic of a batch of 32; these are of one example.
 int64_t RateForUses(int64_t uses);
 
-// Whether nothing of the tensor is left out.
+// Whether all elements of the tensor are sent.
 bool IsSentWhole(const TensorSpan& tensor, const ScaleComConfig& config);
 
-// The tensors of the vector that are not empty, in order, with the rate of each
-// as its chunk size: 1 for those that are sent whole.
+// Returns the tensors of the vector that are not empty, in order, with the rate
+// of each as its chunk size: 1 for those that are sent whole.
 std::vector<ChunkRun> TensorRates(const CompressorOptions& options);
 
 }  // namespace ps

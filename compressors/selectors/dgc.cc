@@ -1,6 +1,6 @@
-// The selection of Deep Gradient Compression: the threshold comes from a sample
-// (Lin, Han, Mao, Wang, Dally, "Deep Gradient Compression", ICLR 2018, section
-// 5; the fixed sample size and the factor 4/3 are those of SIDCo's comparison).
+// Deep Gradient Compression's selection, with a threshold from a sample (Lin,
+// Han, Mao, Wang, Dally, "Deep Gradient Compression", ICLR 2018, section 5; the
+// fixed sample size and the factor 4/3 are those of SIDCo's comparison).
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -68,7 +68,7 @@ class DgcSelector final : public Selector {
   }
 
  private:
-  // The k-th largest magnitude of a sample.
+  // Returns the k-th largest magnitude of a sample.
   absl::StatusOr<double> SampleThreshold(const SelectorInput& input,
                                          const SampleRule& sample,
                                          RandomStream* random) {
@@ -77,7 +77,7 @@ class DgcSelector final : public Selector {
     }
     PS_RETURN_IF_ERROR(backend_->sparse().GatherTo(
         input.u, DrawSubset(input.n, sample.size, random), sample_.data()));
-    // Selects instead of sorting, which would write the sample several times.
+    // Selection avoids sorting, which would write the sample several times.
     double threshold = 0;
     PS_RETURN_IF_ERROR(top_k_.Select(sample_.data(), sample.size, sample.k,
                                      &largest_, &threshold));
@@ -88,7 +88,7 @@ class DgcSelector final : public Selector {
   const DgcConfig config_;
   Backend* const backend_;  // Not owned.
   ThresholdSieve sieve_;
-  ExactTopK top_k_;  // For samples.
+  ExactTopK top_k_;  // Selects from samples.
   IterationStreams streams_;
   Tensor sample_;     // [sample_size]
   Selected largest_;  // The sample's largest; kept for its memory.

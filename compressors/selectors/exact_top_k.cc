@@ -19,13 +19,13 @@ constexpr int64_t kMinSampledCount = 64;
 constexpr int kBinBits = 12;
 static_assert(1 << kBinBits == MagnitudeBins::kNumBins, "");
 
-// The largest threshold that elements with these bits exceed.
+// Returns the largest threshold that elements with these bits exceed.
 float JustBelow(uint32_t bits) {
   if (bits == 0) return -1;
   return MagnitudeFromBits(bits - 1);
 }
 
-// The bin that holds the k-th largest, if there are that many elements.
+// The bin that holds the k-th largest element, if there are that many.
 struct Rank {
   int bin = 0;
   int64_t above = 0;  // Elements in higher bins.
@@ -50,14 +50,14 @@ uint32_t LowestBits(const MagnitudeBins& bins, int bin) {
 
 // The next vector's guess, relative to this one's threshold. Lowering the
 // threshold by a few percent keeps twice as many elements in the tail of a
-// Laplace law at ratio 0.001.
+// Laplace distribution at ratio 0.001.
 constexpr float kGuessMargin = 0.9f;
 
-// Listing more elements than this does not pay.
+// Returns the number of elements beyond which a list does not pay.
 int64_t ListLimit(int64_t k) { return 4 * k + (int64_t{1} << 16); }
 
-// From a sample, finds a threshold that slightly more than k elements probably
-// exceed. Negative if the vector is too short or the sample too flat for one.
+// Finds from a sample a threshold that probably slightly more than k elements
+// exceed. It is negative if the vector is too short or the sample too flat.
 absl::Status GuessThreshold(SparseKernels* kernels, const float* u, int64_t n,
                             int64_t k, float* threshold) {
   *threshold = -1;
@@ -241,7 +241,8 @@ absl::Status ExactTopK::SelectByBins(const float* u, int64_t n, int64_t k,
   // Finds the bits of the k-th largest, 12 at a time from the top: a histogram
   // shows which bin it lies in, and the next histogram divides that bin.
   MagnitudeBins bins;
-  int num_bins = MagnitudeBins::kNumBins;  // Those that the previous bin spans.
+  // The bins that the previous bin spans.
+  int num_bins = MagnitudeBins::kNumBins;
   int64_t wanted = k;  // Rank among the elements of the bins.
   for (;;) {
     std::vector<int64_t> counts;

@@ -22,9 +22,9 @@ class ExactTopK {
   // `kernels` is not owned and must outlive this object.
   explicit ExactTopK(SparseKernels* kernels);
 
-  // As Selector::Select, for input.target_count elements. In the pass that
-  // forms the sum, the elements that are likely to be selected are kept aside,
-  // or the device selects them.
+  // Implements Selector::Select, for input.target_count elements. In the pass
+  // that forms the sum, the elements that are likely to be selected are kept
+  // aside, or the device selects them.
   absl::Status SelectOfSum(const SelectorInput& input, Selected* selected,
                            CompressionStats* stats);
 
@@ -33,14 +33,14 @@ class ExactTopK {
   absl::Status Select(const float* u, int64_t n, int64_t k,
                       Selection* selection);
 
-  // The same for a compressor, with k at least 0: the selection stays on the
-  // device if the kernels have one. *threshold becomes the smallest selected
-  // magnitude, or 0 if there is none.
+  // Like the above, with k at least 0: the selection stays on the device if the
+  // kernels have one. *threshold becomes the smallest selected magnitude, or 0
+  // if there is none.
   absl::Status Select(const float* u, int64_t n, int64_t k, Selected* selected,
                       double* threshold);
 
-  // `selected` holds the elements of u above some threshold. If there are more
-  // than k, keeps the k largest and sets *threshold as above; otherwise leaves
+  // Trims `selected`, the elements of u above some threshold, to the k largest,
+  // and sets *threshold as above. If there are no more than k, leaves
   // *threshold unchanged.
   absl::Status Trim(const float* u, int64_t n, int64_t k, Selected* selected,
                     double* threshold);
@@ -48,15 +48,15 @@ class ExactTopK {
  private:
   // Runs on the device if the kernels have one.
   absl::Status RunOnDevice(const DeviceTopKRequest& request);
-  // Returns what the device has selected.
+  // Stores the device's selection in *selected.
   void TakeFromDevice(Selected* selected, double* threshold);
-  // Guesses a threshold for the next sum from the smallest magnitude selected
-  // from this one.
+  // Guesses a threshold for the next sum from the smallest selected magnitude
+  // of this one.
   void GuessFrom(double smallest);
-  // Selects from u, which sieve_ must look at.
+  // Selects from u, which sieve_ must be reset to.
   absl::Status Search(const float* u, int64_t n, int64_t k,
                       Selection* selection);
-  // Sets *found if at least k exceed `threshold`.
+  // Selects by a threshold. Sets *found if at least k exceed it.
   absl::Status SelectByGuess(float threshold, int64_t k, Selection* selection,
                              bool* found);
   // Selects by counting magnitudes in bins.
@@ -75,12 +75,12 @@ class ExactTopK {
 // Keeps the k largest of `selection`, or all if it has no more than k.
 void TrimToTopK(int64_t k, Selection* selection);
 
-// The number of elements, out of n, to make room for in device memory if about
-// k are selected. More than k, since several times as many may exceed a
-// threshold.
+// Returns the number of elements, out of n, to allocate in device memory if
+// about k are selected. It is more than k, since several times as many may
+// exceed a threshold.
 int64_t DeviceSelectionCapacity(int64_t n, int64_t k);
 
-// The smallest magnitude; 0 if the selection is empty.
+// Returns the smallest magnitude; 0 if the selection is empty.
 float SmallestMagnitude(const Selection& selection);
 
 }  // namespace ps

@@ -1,4 +1,4 @@
-// Random draws of a compressor: one stream per iteration.
+// Gives a compressor one stream of random draws per iteration.
 #ifndef COMPRESSORS_SELECTORS_ITERATION_STREAMS_H_
 #define COMPRESSORS_SELECTORS_ITERATION_STREAMS_H_
 
@@ -16,13 +16,13 @@ namespace ps {
 // iteration. Not thread-safe.
 class IterationStreams {
  public:
-  // purpose: a different number for each use, so that no two uses share draws.
+  // `purpose` differs for each use, so that no two uses share draws.
   IterationStreams(uint64_t purpose, const CompressorOptions& options)
       : key_(RandomKey(purpose, options.seed,
                        static_cast<uint64_t>(options.worker_rank),
                        static_cast<uint64_t>(options.bucket))) {}
 
-  // The key of the stream that Next returns next.
+  // Returns the key of the stream that Next returns next.
   uint64_t NextKey() const {
     return RandomKey(key_, static_cast<uint64_t>(iteration_));
   }
@@ -35,7 +35,7 @@ class IterationStreams {
 
   void Save(StateWriter* state) const { state->PutInt(iteration_); }
 
-  // Reads to the end of `state`; changes nothing on failure.
+  // Restores the state, to the end of `state`; changes nothing on failure.
   absl::Status Load(StateReader* state) {
     PS_ASSIGN_OR_RETURN(const int64_t iteration, state->GetInt());
     PS_RETURN_IF_ERROR(state->Finish());

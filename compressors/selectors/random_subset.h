@@ -1,4 +1,4 @@
-// Draws without replacement.
+// Draws a random subset.
 #ifndef COMPRESSORS_SELECTORS_RANDOM_SUBSET_H_
 #define COMPRESSORS_SELECTORS_RANDOM_SUBSET_H_
 
@@ -9,9 +9,9 @@
 
 namespace ps {
 
-// Draws k of the numbers 0 .. n - 1, in ascending order; every set of k is
-// equally likely. k: at most n. n: below 2^32. Time is proportional to k + n /
-// 64.
+// Draws k of the numbers 0 .. n - 1 without replacement, in ascending order;
+// every set of k is equally likely. k: at most n. n: below 2^32. Time is
+// proportional to k + n / 64.
 std::vector<uint32_t> DrawSubset(int64_t n, int64_t k, RandomStream* random);
 
 }  // namespace ps

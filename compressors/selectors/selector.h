@@ -1,4 +1,4 @@
-// Decides which elements are sent: this is what distinguishes one compressor
+// Selects the elements that are sent: this is what distinguishes one compressor
 // from another. A Sparsifier does the rest.
 #ifndef COMPRESSORS_SELECTORS_SELECTOR_H_
 #define COMPRESSORS_SELECTORS_SELECTOR_H_
@@ -18,8 +18,8 @@
 namespace ps {
 
 // The vector to choose from, u = residual + gradient. The selector forms it,
-// because it may look for candidates in the same pass. All three are in the
-// backend's memory, and u overlaps neither of the others.
+// because it may look for candidates in the same pass. The three vectors are in
+// the backend's memory, and u overlaps neither of the others.
 struct SelectorInput {
   const float* residual = nullptr;
   const float* gradient = nullptr;
@@ -29,32 +29,33 @@ struct SelectorInput {
   int64_t target_count = 0;
   // Encodes a selection that queued work will leave on the device, and waits
   // for that work: so the host waits once for both. The selector may call this
-  // at most once, and says in Selected::encoded whether the result counts; if
-  // not, nothing has changed but the selection's values. Null if the backend
+  // at most once, and reports in Selected::encoded whether the result counts;
+  // if not, nothing has changed but the selection's values. Null if the backend
   // has no device_work().
   std::function<absl::Status(const DeviceSelection&)> encode;
 };
 
 struct Selected {
-  // Every element is selected, zeros included; `elements` is then ignored.
+  // Whether all elements are selected, with zeros; `elements` is then ignored.
   bool all = false;
-  // Elements that were left in the backend's memory, if the backend has a
+  // The elements, if they are in the backend's memory and the backend has a
   // device_work(); `elements` is then ignored. Valid until the selector's next
   // call.
   std::optional<DeviceSelection> on_device;
   bool encoded = false;  // SelectorInput::encode has encoded on_device.
   Selection elements;
-  // If `elements` are one in each chunk: the chunks of each part. Not owned;
+  // The chunks of each part, if `elements` are one in each chunk. Not owned;
   // valid until the selector's next call.
   const std::vector<std::vector<ChunkRun>>* chunks = nullptr;
 
-  // Valid unless `all` is true.
+  // The number of elements; valid unless `all` is true.
   int64_t count() const {
     return on_device.has_value() ? on_device->count : elements.size();
   }
 };
 
-// Not thread-safe. Made for one backend, one vector length and one worker.
+// A selector for one backend, one vector length and one worker. Not
+// thread-safe.
 class Selector {
  public:
   virtual ~Selector() = default;
@@ -66,13 +67,13 @@ class Selector {
   virtual absl::Status Select(const SelectorInput& input, Selected* selected,
                               CompressionStats* stats) = 0;
 
-  // State that the next choice depends on besides its input. Load changes
-  // nothing on failure, and ends with state->Finish().
+  // Save and load the state that the next choice depends on besides its input.
+  // Load changes nothing on failure, and ends with state->Finish().
   virtual void Save(StateWriter*) const {}
   virtual absl::Status Load(StateReader* state) { return state->Finish(); }
 };
 
-// As Selector::Select; selects every element.
+// Implements Selector::Select by selecting every element.
 absl::Status SelectEverything(const SelectorInput& input,
                               SparseKernels* kernels, Selected* selected,
                               CompressionStats* stats);

@@ -7,7 +7,7 @@
 namespace ps {
 namespace {
 
-// Each of these may take a pass over the vector.
+// The most stages, each of which may take a pass over the vector.
 constexpr int kMaxStages = 64;
 constexpr int kMaxEvaluations = 1000;
 
@@ -33,7 +33,7 @@ void CheckSidco(const SidcoConfig& sidco, const std::string& path,
   problems->CheckThat(sidco.refine_steps() >= 0 && sidco.refine_steps() <= 64,
                       path + "refine_steps", sidco.refine_steps(),
                       "must be in [0, 64]");
-  // Written so that NaN is reported too.
+  // This form of the condition reports NaN too.
   problems->CheckThat(sidco.overshoot_cap() == 0 || sidco.overshoot_cap() >= 1,
                       path + "overshoot_cap", sidco.overshoot_cap(),
                       "must be at least 1, or 0 for none");
@@ -43,7 +43,7 @@ void CheckSidco(const SidcoConfig& sidco, const std::string& path,
                       sidco.min_exceedances(), "must be at least 1");
 }
 
-// Each check is written so that NaN is reported too.
+// Checks the baselines' options, in a form that reports NaN too.
 void CheckBaselines(const CompressorConfig& compressor, const std::string& path,
                     ConfigProblems* problems) {
   const double threshold = compressor.threshold().threshold();

@@ -23,7 +23,7 @@ struct Part {
   int64_t size() const { return end - begin; }
 };
 
-// max(1, floor(ratio x n)); n if the ratio is 1; 0 if n is 0.
+// Returns max(1, floor(ratio x n)); n if the ratio is 1; 0 if n is 0.
 int64_t TargetCount(double ratio, int64_t n) {
   const int64_t count =
       static_cast<int64_t>(std::floor(ratio * static_cast<double>(n)));
@@ -92,7 +92,7 @@ class Sparsifier final : public Compressor {
       return encoded;
     }
     encoded.stats.count = selected_.all ? n_ : selected_.count();
-    // The sent part is subtracted from the scratch vector, which becomes the
+    // The sent values are subtracted from the scratch vector, which becomes the
     // residual.
     if (selected_.all) {
       PS_RETURN_IF_ERROR(EncodeAll(&encoded));
@@ -153,8 +153,8 @@ class Sparsifier final : public Compressor {
       const Part& part = parts_[p];
       absl::Span<const ChunkRun> chunks;
       if (selected_.chunks != nullptr) chunks = (*selected_.chunks)[p];
-      // In 64 bits, since the end of a vector of 2^32 - 1 elements must fit
-      // too.
+      // The sum needs 64 bits, since the end of a vector of 2^32 - 1 elements
+      // must fit too.
       const auto last = std::lower_bound(
           first, indices.end(), part.end,
           [](uint32_t index, int64_t end) { return index < end; });
@@ -203,7 +203,7 @@ class Sparsifier final : public Compressor {
     return absl::OkStatus();
   }
 
-  // Every payload has its own key, which is the same in every run.
+  // Returns the payload's own key, which is the same in every run.
   uint64_t PayloadKey(const Part& part) const {
     return RandomKey(random_key_, static_cast<uint64_t>(num_draws_),
                      static_cast<uint64_t>(part.begin));
@@ -223,13 +223,13 @@ class Sparsifier final : public Compressor {
   PayloadCodes codes_;
   std::vector<Part> parts_;
   const uint64_t random_key_;
-  // Gradients rounded at random so far: the next draws depend on this number.
+  // The number of gradients rounded at random so far, on which draws depend.
   int64_t num_draws_ = 0;
   Backend* const backend_;  // Not owned.
   const std::unique_ptr<Selector> selector_;
   std::unique_ptr<DeviceEncoder> encoder_;  // Null if memory is the host's.
-  Tensor scratch_;     // [n], where residual + gradient is made.
-  Selected selected_;  // Kept for its memory.
+  Tensor scratch_;                          // [n], for residual + gradient.
+  Selected selected_;                       // Kept for its memory.
 };
 
 }  // namespace

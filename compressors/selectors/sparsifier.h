@@ -1,4 +1,4 @@
-// A compressor made of three parts: a selector, a value code and an index code.
+// Composes a compressor of a selector, a value code and an index code.
 #ifndef COMPRESSORS_SELECTORS_SPARSIFIER_H_
 #define COMPRESSORS_SELECTORS_SPARSIFIER_H_
 
@@ -10,8 +10,8 @@
 
 namespace ps {
 
-// Reads everything but the selector from `options`, which NewCompressor has
-// checked. Errors: kResourceExhausted for the scratch vector.
+// Creates the compressor around a selector. `options` must have passed
+// NewCompressor's checks. Errors: kResourceExhausted for the scratch vector.
 absl::StatusOr<std::unique_ptr<Compressor>> NewSparsifier(
     const CompressorOptions& options, std::unique_ptr<Selector> selector);
 

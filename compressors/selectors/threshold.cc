@@ -1,6 +1,6 @@
-// A threshold that the user sets (Strom, "Scalable distributed DNN training
-// using commodity GPU cloud computing", Interspeech 2015, without its
-// quantization). The ratio is whatever results from it.
+// Selects by a threshold that the user sets (Strom, "Scalable distributed DNN
+// training using commodity GPU cloud computing", Interspeech 2015, without its
+// quantization). The ratio follows from it.
 #include <memory>
 
 #include "common/status_macros.h"
@@ -10,8 +10,8 @@
 namespace ps {
 namespace {
 
-// A useful threshold selects at most one in kLikely elements; device memory has
-// room for a few times as many.
+// A useful threshold selects at most one in kLikely elements; the buffer in
+// device memory holds a few times as many.
 constexpr int64_t kLikely = 32;
 
 class ThresholdSelector final : public Selector {

@@ -1,5 +1,5 @@
-// How RedSync and GaussianKSGD find a threshold by repeated counting. For host
-// and device; these decisions are made only here.
+// Finds the thresholds of RedSync and GaussianKSGD by repeated counting, for
+// host and device.
 //
 // Fang, Fu, Yang, Hsieh, "RedSync: Reducing synchronization bandwidth for
 // distributed deep learning training system", arXiv 1808.04357. Shi, Chu,
@@ -19,23 +19,24 @@ namespace ps {
 
 struct ThresholdRule {
   enum class Kind {
-    kFixed,      // `threshold`, as it is.
+    kFixed,      // The given `threshold`.
     kBisection,  // RedSync's; three trials with the step of its authors' code.
-    kDescent,    // RedSync's, from the largest magnitude down.
-    kNormal,     // GaussianKSGD's: a normal law's quantile, corrected.
+    kDescent,    // RedSync's search, from the largest magnitude down.
+    kNormal,     // GaussianKSGD's: a normal quantile, corrected.
   };
   Kind kind = Kind::kFixed;
   double threshold = 0;
   int64_t k = 0;  // For all other kinds: the number of elements wanted.
-  // RedSync: the step, as a fraction of the distance between the mean and the
-  // largest magnitude. At least 1e-6.
+  // For RedSync: the step, as a fraction of the distance between the mean and
+  // the largest magnitude. At least 1e-6.
   double step = 1;
-  // Bisection: a threshold that selects between k / 2 and k counts as selecting
-  // too few.
+  // For bisection: whether a threshold that selects between k / 2 and k counts
+  // as selecting too few.
   bool fixed_step = false;
-  // GaussianKSGD: the maximum number of thresholds tried, including the one
-  // that is taken; the value that k / 2 of n standard normal draws exceed; and
-  // whether the law is fitted to the elements (otherwise: to their magnitudes).
+  // For GaussianKSGD: the maximum number of thresholds tried, including the
+  // final one; the value that k / 2 of n standard normal draws exceed; and
+  // whether the distribution is fitted to the elements (otherwise: to their
+  // magnitudes).
   int evaluations = 1;
   double quantile = 0;
   bool of_signed = false;
@@ -48,8 +49,8 @@ struct ThresholdRule {
 // long as asks() is true.
 class ThresholdSteps {
  public:
-  // sum: the sum of the elements, if rule.of_signed. n: at least 2; all are
-  // finite.
+  // Starts a search. sum: the sum of the elements, if rule.of_signed. n: at
+  // least 2; all are finite.
   PS_HOST_DEVICE void Start(const ThresholdRule& rule, int64_t n,
                             const Moments& moments, double sum) {
     rule_ = rule;
@@ -85,7 +86,7 @@ class ThresholdSteps {
   }
   PS_HOST_DEVICE bool asks() const { return asks_; }
 
-  // count: the number of magnitudes above threshold().
+  // Takes the number of magnitudes above threshold().
   PS_HOST_DEVICE void Next(int64_t count) {
     asks_ = false;
     ++tried_;
@@ -114,18 +115,18 @@ class ThresholdSteps {
   }
 
  private:
-  // Corrects the normal law's threshold; asks for a count unless it was the
-  // last that may be tried. The elements above the last threshold are sent, so
-  // a correction after it would not be used.
+  // Corrects the normal distribution's threshold; asks for a count unless it
+  // was the last that may be tried. The elements above the last threshold are
+  // sent, so a correction after it would not be used.
   PS_HOST_DEVICE void Correct(double factor) {
     threshold_ *= factor;
     asks_ = tried_ + 1 < rule_.evaluations;
   }
 
-  // RedSync's next place.
+  // Moves to RedSync's next threshold.
   PS_HOST_DEVICE void Try() {
     if (rule_.kind == ThresholdRule::Kind::kBisection) {
-      // The last threshold tried is taken.
+      // The last threshold tried is final.
       if (!(high_ - low_ > rule_.step)) return;
       place_ = (low_ + high_) / 2;
     } else {
@@ -133,7 +134,7 @@ class ThresholdSteps {
       place_ = 1 - static_cast<double>(tried_ + 1) * rule_.step;
       if (!(place_ > -kRounding)) {
         // Fewer than k magnitudes exceed even the mean: take 0. The authors'
-        // code goes on below the mean in the same steps, without a limit on
+        // code continues below the mean in the same steps, without a limit on
         // their number.
         threshold_ = 0;
         return;
@@ -147,7 +148,7 @@ class ThresholdSteps {
   double threshold_ = 0;
   bool asks_ = false;
   int64_t tried_ = 0;  // Thresholds counted so far.
-  // RedSync: positions 0 and 1 are the mean and the largest magnitude.
+  // RedSync's position 0 is the mean, 1 the largest magnitude.
   double mean_ = 0;
   double reach_ = 0;  // The distance between the two.
   double low_ = 0;

@@ -7,7 +7,7 @@
 namespace ps {
 namespace {
 
-// The lowest threshold prepared for on the next vector, relative to the
+// The lowest threshold that the next vector is prepared for, relative to the
 // threshold of this one.
 constexpr float kGuessMargin = 0.9f;
 
@@ -81,8 +81,8 @@ absl::Status ThresholdSieve::SelectAll(const ThresholdRule& rule,
   if (found_ && on_device_.selection.count == on_device_.num_selected) {
     selected->on_device = on_device_.selection;
   } else {
-    // On the CPU, or if the device has selected more elements than it has space
-    // for.
+    // This happens on the CPU, or if the device has selected more elements than
+    // its buffer holds.
     if (found_) sieve_->Reset(input_.u, input_.n);
     PS_RETURN_IF_ERROR(sieve_->SelectAbove(threshold, &selected->elements));
   }

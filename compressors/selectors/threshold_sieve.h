@@ -1,5 +1,5 @@
-// What the threshold baselines share: counts above trial thresholds, and the
-// selection above the final one.
+// Counts above trial thresholds and selects above the final one, for the
+// threshold baselines.
 #ifndef COMPRESSORS_SELECTORS_THRESHOLD_SIEVE_H_
 #define COMPRESSORS_SELECTORS_THRESHOLD_SIEVE_H_
 
@@ -15,13 +15,12 @@
 
 namespace ps {
 
-// Describes how a threshold is found.
+// Describes how to find a threshold.
 struct ThresholdQuery {
   ThresholdRule rule;
-  // Replaces rule.threshold, which is then ignored, if a device draws the
-  // sample.
+  // The rule of a sample that a device draws; it replaces rule.threshold.
   SampleRule sample;
-  // About how many elements exceed the threshold.
+  // The approximate number of elements that exceed the threshold.
   int64_t likely_count = 0;
 };
 
@@ -31,7 +30,7 @@ class ThresholdSieve {
   // `kernels` is not owned and must outlive this object.
   explicit ThresholdSieve(SparseKernels* kernels);
 
-  // Forms input.u; measures the moments' sums if the rule needs them. If an
+  // Forms input.u; computes the moments' sums if the rule needs them. If an
   // element is not finite, sets stats->non_finite, and nothing may be selected.
   // If the kernels have a device, the device also finds the threshold and
   // selects.
@@ -47,9 +46,9 @@ class ThresholdSieve {
   absl::Status SelectAll(const ThresholdRule& rule, Selected* selected,
                          CompressionStats* stats);
 
-  // The same, but if nothing is selected: exact top-k of the non-zeros, with
-  // fallback "empty". The baselines' own codes then send nothing, and may do so
-  // for ever.
+  // Like SelectAll, but if nothing is selected: exact top-k of the non-zeros,
+  // with fallback "empty". The baselines' own codes then send nothing, and may
+  // do so for ever.
   absl::Status Select(const ThresholdRule& rule, Selected* selected,
                       CompressionStats* stats);
 
@@ -66,8 +65,7 @@ class ThresholdSieve {
   const std::unique_ptr<Sieve> sieve_;
   ExactTopK top_k_;
   std::unique_ptr<DeviceThreshold> device_;  // Created on first use.
-  // The vector that was formed last, and the device's result if it was found_
-  // there.
+  // The vector that was formed last, and the device's result if found_.
   SelectorInput input_;
   Moments moments_;
   bool found_ = false;

@@ -1,5 +1,5 @@
-// Selects what exceeds a threshold that is found by trials. RedSync and
-// GaussianKSGD do so, each with a rule of its own.
+// Selects the elements above a threshold that is found by trials, with the
+// rules of RedSync and GaussianKSGD.
 #ifndef COMPRESSORS_SELECTORS_TRIAL_SELECTOR_H_
 #define COMPRESSORS_SELECTORS_TRIAL_SELECTOR_H_
 
@@ -10,9 +10,9 @@
 
 namespace ps {
 
-// Ignores rule.k: the target takes its place. With exact_tail, selects at most
-// the target; the fallback is "tail" if that leaves out elements. `kernels` is
-// not owned and must outlive the selector.
+// Creates the selector. It ignores rule.k: the target takes its place. With
+// exact_tail, it selects at most the target; the fallback is "tail" if that
+// drops elements. `kernels` is not owned and must outlive the selector.
 std::unique_ptr<Selector> NewTrialSelector(const ThresholdRule& rule,
                                            bool exact_tail,
                                            SparseKernels* kernels);

@@ -1,5 +1,5 @@
-// Corrects an estimated threshold by counting what exceeds it: a state machine
-// between counts, for host and device. The caller decides how to count.
+// Corrects an estimated threshold by counting the elements above it: a state
+// machine between counts, for host and device. The caller decides how to count.
 //
 // This departs from SIDCo's paper, which trusts its last fit and never looks at
 // the exceedances over the last threshold. A count there, among the few
@@ -17,12 +17,12 @@
 namespace ps {
 
 struct RefineRequest {
-  // How many elements should exceed the threshold; above 0.
+  // The wanted number of elements above the threshold; above 0.
   double target = 0;
   // Stops when the count is within target x (1 +- tolerance), or next to it.
   double tolerance = 0.05;
   int max_counts = 1;  // Number of thresholds tried; at least 1.
-  // A lower bound, and how many elements exceed it: more than `target`.
+  // A lower bound, and its number of exceedances: more than `target`.
   float low = 0;
   int64_t low_count = 0;
   // The estimate, at least `low`.
@@ -34,7 +34,7 @@ struct RefineRequest {
 struct RefinedThreshold {
   // The tried threshold whose count is nearest to the target by ratio.
   float threshold = 0;
-  // How many elements exceed the estimate.
+  // The number of elements above the estimate.
   int64_t estimated_count = 0;
   float lowest_tried = 0;
 };
@@ -42,7 +42,7 @@ struct RefinedThreshold {
 // The interval that holds the threshold.
 class RefineBracket {
  public:
-  // One end of it.
+  // One end of the interval.
   struct End {
     double threshold = 0;
     double excess = 0;  // ln(count / target); above 0 at the lower end.
@@ -54,8 +54,8 @@ class RefineBracket {
     last_moved_ = Moved::kNone;
   }
 
-  // The next threshold to try after a count at `end`; mean_exceedance is the
-  // mean excess of the elements above it.
+  // Returns the next threshold to try after a count at `end`; mean_exceedance
+  // is the mean excess of the elements above it.
   PS_HOST_DEVICE double Narrow(End end, double mean_exceedance) {
     const bool too_low = end.excess > 0;
     // An end that stays twice is too far off for a straight line; the Illinois
@@ -91,13 +91,14 @@ class RefineBracket {
   Moved last_moved_ = Moved::kNone;
 };
 
-// Call Start, then Next with the exceedances over threshold() until done().
+// Refines a threshold. Call Start, then Next with the exceedances over
+// threshold() until done().
 //
 // Tries the estimate first. While no threshold is known to be too high, the
-// next one follows from the exponential law of the exceedances; after that it
-// is where the straight line of ln(count) between the nearest thresholds on
-// both sides meets the target (regula falsi, Illinois variant: Dowell and
-// Jarratt, BIT 11, 1971).
+// next one follows from the exponential distribution of the exceedances; after
+// that it is where the straight line of ln(count) between the nearest
+// thresholds on both sides meets the target (regula falsi, Illinois variant:
+// Dowell and Jarratt, BIT 11, 1971).
 class RefineSteps {
  public:
   PS_HOST_DEVICE void Start(const RefineRequest& request) {
@@ -145,8 +146,8 @@ class RefineSteps {
   }
 
  private:
-  // ln(count / target). A count of 0 is taken as one half, so that the curve of
-  // ln(count) still has a slope.
+  // Returns ln(count / target). A count of 0 is taken as one half, so that the
+  // curve of ln(count) still has a slope.
   PS_DEVICE_CALL double Excess(int64_t count) const {
     const double n = static_cast<double>(count);
     return std::log((n > 0.5 ? n : 0.5) / request_.target);

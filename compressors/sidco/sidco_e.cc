@@ -1,4 +1,4 @@
-// SIDCo-E: fits exponential laws to magnitudes and exceedances.
+// SIDCo-E: fits exponential distributions to magnitudes and exceedances.
 #include <memory>
 
 #include "compressors/fits/threshold_formulas.h"

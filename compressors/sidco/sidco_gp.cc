@@ -1,5 +1,5 @@
-// SIDCo-GP: fits a gamma law to magnitudes and generalized Pareto laws to
-// exceedances.
+// SIDCo-GP: fits a gamma distribution to magnitudes and generalized Pareto
+// distributions to exceedances.
 #include <memory>
 
 #include "compressors/fits/threshold_formulas.h"

@@ -1,4 +1,4 @@
-// SidcoConfig with the defaults of its profile filled in.
+// Fills in the defaults of a SidcoConfig's profile.
 #ifndef COMPRESSORS_SIDCO_SIDCO_OPTIONS_H_
 #define COMPRESSORS_SIDCO_SIDCO_OPTIONS_H_
 
@@ -10,7 +10,7 @@
 namespace ps {
 
 struct SidcoOptions {
-  double ratio = 0.01;  // Target; (0, 1].
+  double ratio = 0.01;  // The target ratio; (0, 1].
   bool adaptive = true;
   int stages = 1;  // Used if not adaptive; at least 1.
   StageControllerOptions controller;
@@ -18,7 +18,7 @@ struct SidcoOptions {
   bool warm_start = true;
   bool exclude_zeros = true;
   bool exact_gamma_inverse = true;  // For sidco_gp.
-  double overshoot_cap = 0;         // 0: off.
+  double overshoot_cap = 0;         // 0 means no cap.
   double first_stage_ratio = 0.25;
   int64_t exact_below = 1024;
   int64_t min_exceedances = 32;
@@ -28,7 +28,8 @@ struct SidcoOptions {
 
 SidcoOptions ResolveSidcoOptions(const CompressorConfig& config);
 
-// ceil(log2(1 / ratio)), at least 1: one stage per halving, as in SIDCo's code.
+// Returns ceil(log2(1 / ratio)), at least 1: one stage per halving, like
+// SIDCo's.
 int MaxStages(double ratio);
 
 }  // namespace ps

@@ -1,4 +1,4 @@
-// SIDCo-P: fits generalized Pareto laws to magnitudes and exceedances.
+// SIDCo-P: fits generalized Pareto distributions to magnitudes and exceedances.
 #include <memory>
 
 #include "compressors/fits/threshold_formulas.h"

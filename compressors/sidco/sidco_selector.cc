@@ -16,8 +16,8 @@
 namespace ps {
 namespace {
 
-// If the count above a threshold is still below the target by this factor after
-// refinement, a few elements far from all the others have misled the estimate.
+// If the count above a refined threshold is below the target by this factor, a
+// few elements far from all the others have misled the estimate.
 constexpr int64_t kFarOff = 4;
 
 // The location that means no warm start.
@@ -44,7 +44,7 @@ class SidcoSelector final : public Selector {
     stats->non_finite = moments_.num_non_finite > 0;
     if (stats->non_finite) return absl::OkStatus();
     const double target = options_.ratio * static_cast<double>(input.n);
-    // The elements that the law describes.
+    // The number of elements that the distribution describes.
     const int64_t population =
         options_.exclude_zeros ? moments_.num_nonzero : input.n;
     if (options_.ratio >= 1) {
@@ -104,7 +104,7 @@ class SidcoSelector final : public Selector {
     return options_.adaptive ? controller_.stages() : options_.stages;
   }
 
-  // Sets everything but what depends on the vector.
+  // Sets the fields that do not depend on the vector.
   EstimateRequest RequestFor(double target) const {
     EstimateRequest request;
     request.target = target;
@@ -117,7 +117,7 @@ class SidcoSelector final : public Selector {
     return request;
   }
 
-  // Whether a device makes the estimate in the launch that forms the vector.
+  // Whether a device makes the estimate in the kernel that forms the vector.
   bool EstimatesOnDevice(int64_t n) const {
     return kernels_->device_work() != nullptr && options_.ratio < 1 &&
            n >= options_.exact_below && Stages() <= kMaxDeviceStages;
@@ -160,7 +160,7 @@ class SidcoSelector final : public Selector {
     request.refine_reach = memory.refine_reach;
     PS_RETURN_IF_ERROR(
         device_->Queue(request, input.residual, input.gradient, input.u));
-    // Most selections stand. One that does not, because the device made no
+    // Most selections are final. One that is not, because the device made no
     // estimate or Select replaces it, is encoded for nothing.
     PS_RETURN_IF_ERROR(input.encode(device_->queued_selection()));
     DeviceSidcoResult result;
@@ -180,7 +180,7 @@ class SidcoSelector final : public Selector {
         selected->encoded = true;
         return absl::OkStatus();
       }
-      // The device has selected more elements than it has space for.
+      // The device has selected more elements than its buffer holds.
       return sieve_->SelectAbove(threshold, &selected->elements);
     }
     PS_ASSIGN_OR_RETURN(
@@ -194,7 +194,7 @@ class SidcoSelector final : public Selector {
     return sieve_->SelectAbove(threshold, &selected->elements);
   }
 
-  // Whether the next estimate begins at location_.
+  // Whether the next estimate starts at location_.
   bool IsWarm() const { return std::isfinite(location_) && Stages() > 1; }
 
   absl::StatusOr<ThresholdEstimate> Estimate(const SelectorInput& input,
@@ -205,7 +205,7 @@ class SidcoSelector final : public Selector {
       estimator_.Adopt(on_device_->trace);
       return on_device_->estimate;
     }
-    // There is no estimate if the device found that no law can be fitted.
+    // There is no estimate if the device found that nothing can be fitted.
     if (on_device_.has_value()) return ThresholdEstimate();
     estimator_.Begin();
     if (IsWarm()) {
@@ -301,14 +301,14 @@ class SidcoSelector final : public Selector {
   const std::unique_ptr<Sieve> sieve_;
   ExactTopK top_k_;
   std::unique_ptr<DeviceSidco> device_;  // Created on first use.
-  Moments moments_;  // Of the vector that Select has formed.
+  Moments moments_;  // The moments of the vector that Select has formed.
   // The result for that vector, if the device made the whole estimate.
   std::optional<DeviceSidcoResult> on_device_;
   // The start of the next vector's estimate; its exceedances over this are
   // listed while the vector is formed.
   float location_ = kNowhere;
-  // The last vector's threshold, which determines what to keep aside of the
-  // next vector.
+  // The last vector's threshold, which determines the elements of the next
+  // vector to keep aside.
   float last_threshold_ = std::numeric_limits<float>::infinity();
 };
 

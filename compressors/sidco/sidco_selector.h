@@ -1,4 +1,4 @@
-// Selection by SIDCo: an estimated threshold, a controller of the number of
+// Selects by SIDCo: an estimated threshold, a controller of the number of
 // stages, and fallbacks where an estimate makes no sense.
 #ifndef COMPRESSORS_SIDCO_SIDCO_SELECTOR_H_
 #define COMPRESSORS_SIDCO_SIDCO_SELECTOR_H_
@@ -14,7 +14,7 @@ namespace ps {
 // CompressionStats.fallback is one of
 //   "zero"      every element is zero: nothing is sent;
 //   "small"     shorter than exact_below: exact top-k;
-//   "constant"  all magnitudes are equal, or too nearly so for the law: exact
+//   "constant"  all magnitudes are equal, or too nearly so for a fit: exact
 //               top-k;
 //   "sparse"    no more non-zeros than the target: all of them;
 //   "empty"     nothing exceeds the estimate: exact top-k;

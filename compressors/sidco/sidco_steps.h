@@ -15,10 +15,10 @@
 
 namespace ps {
 
-// What previous vectors suggest for this one. Affects the time that
+// The hints of previous vectors for this one. They affect the time that
 // measurements take, never a result.
 struct SidcoMemory {
-  // By stage, from the second on: how far the stage moved the threshold,
+  // The steps by stage, from the second on: the change of the threshold
   // relative to the threshold before it. Not owned.
   const double* steps = nullptr;
   int num_steps = 0;
@@ -33,13 +33,13 @@ struct CountedLocation {
   int64_t count = 0;
 };
 
-// Call StartCold or StartWarm; then call Next with the exceedances over
-// location() until asks() is kNothing. `Fits` has
+// Estimates a threshold. Call StartCold or StartWarm; then call Next with the
+// exceedances over location() until asks() is kNothing. `Fits` has
 //
 //     bool Magnitudes(const TailSample&, double density, double* x) const;
 //     bool Exceedances(const TailSample&, double density, double* x) const;
 //
-// as TailFits has.
+// like TailFits.
 class SidcoSteps {
  public:
   enum class Asks {
@@ -111,12 +111,12 @@ class SidcoSteps {
   PS_HOST_DEVICE int stages() const { return stages_; }
   PS_HOST_DEVICE bool stopped() const { return stopped_; }
   PS_HOST_DEVICE bool refined() const { return refined_; }
-  // Valid if refined().
+  // The count; valid if refined().
   PS_HOST_DEVICE int64_t estimated_count() const {
     return refine_.result().estimated_count;
   }
-  // For the next vector's SidcoMemory: read the last step and the number of
-  // steps after each Next, and the reach at the end.
+  // Results for the next vector's SidcoMemory: read the last step and the
+  // number of steps after each Next, and the reach at the end.
   PS_HOST_DEVICE int num_steps() const { return num_steps_; }
   PS_HOST_DEVICE double last_step() const { return last_step_; }
   PS_HOST_DEVICE double refine_reach() const { return memory_.refine_reach; }
@@ -137,8 +137,9 @@ class SidcoSteps {
 
   PS_DEVICE_CALL void BeginStage() {
     if (stage_ > num_stages_) return FinishStages();
-    // Margins: from one vector to the next thresholds move by a few percent,
-    // but a prediction from the law alone may be off by a factor.
+    // The margins account for changes: from one vector to the next thresholds
+    // move by a few percent, but a prediction from the distribution alone may
+    // be off by a factor.
     const double step =
         num_steps_ < memory_.num_steps
             ? 0.9 * memory_.steps[num_steps_] * threshold_
@@ -199,8 +200,8 @@ class SidcoSteps {
     Ask(Asks::kLargest, below_max, below_max);
   }
 
-  // Fits a law to the exceedances and moves the threshold to where `density_`
-  // of them lie above it.
+  // Fits a distribution to the exceedances and moves the threshold to where
+  // `density_` of them lie above it.
   template <class Fits>
   PS_DEVICE_CALL void Fit(bool all_equal, const Fits& fits) {
     const float location = threshold_;
@@ -270,7 +271,7 @@ class SidcoSteps {
   int stages_ = 0;
   bool stopped_ = false;
   bool refined_ = false;
-  // For a cold start: the number of stages, and the next one.
+  // The number of stages of a cold start, and the next one.
   int num_stages_ = 1;
   int stage_ = 0;
   double scheduled_density_ = 0;
@@ -278,8 +279,8 @@ class SidcoSteps {
   // The last location that more than the target exceed.
   float low_ = 0;
   int64_t low_count_ = 0;
-  // The numbers that the next law is fitted to, and the fraction of them that
-  // should remain above the threshold.
+  // The numbers that the next distribution is fitted to, and the fraction of
+  // them that should remain above the threshold.
   Exceedances exceedances_;
   double density_ = 0;
   int num_steps_ = 0;

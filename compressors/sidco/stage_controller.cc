@@ -41,8 +41,8 @@ void StageController::DecideFixed(double quality) {
 void StageController::DecideReverse(double quality) {
   const double error = std::abs(quality - 1);
   if (error > last_error_) direction_ = -direction_;
-  // SIDCo's code does not turn after a quality of 0, which is also the value
-  // with which it begins.
+  // SIDCo's code does not turn after a quality of 0, which is also its initial
+  // value.
   last_error_ = quality > 0 ? error : std::numeric_limits<double>::infinity();
   if (InBand(quality)) return;
   stages_ = std::clamp(stages_ + (quality < 1 ? direction_ : -direction_), 1,
@@ -56,8 +56,8 @@ void StageController::DecideProbe(double quality) {
     last_error_ = std::numeric_limits<double>::infinity();
     return;
   }
-  // Infinite if nothing was selected. Two infinite errors in a row are no
-  // growth.
+  // The error is infinite if nothing was selected. Two infinite errors in a row
+  // are no growth.
   const double error = std::abs(std::log(quality));
   if (error > last_error_) direction_ = -direction_;
   last_error_ = error;

@@ -1,5 +1,5 @@
-// Adapts the number of stages of a threshold estimate to how close the
-// estimates are.
+// Adapts the number of stages of a threshold estimate to the quality of the
+// estimates.
 #ifndef COMPRESSORS_SIDCO_STAGE_CONTROLLER_H_
 #define COMPRESSORS_SIDCO_STAGE_CONTROLLER_H_
 
@@ -34,8 +34,8 @@ struct StageControllerOptions {
   int max_stages = 1;    // At least 1.
   int start_stages = 1;  // In [1, max_stages].
   int adapt_every = 5;   // Observations per decision; at least 1.
-  // The number does not change while the mean quality is in [1 - low, 1 +
-  // high].
+  // The tolerance band: the number does not change while the mean quality is in
+  // [1 - low, 1 + high].
   double tolerance_low = 0.2;
   double tolerance_high = 0.2;
 };
@@ -47,12 +47,12 @@ class StageController {
   // The number of stages to use next; in [1, max_stages].
   int stages() const { return stages_; }
 
-  // quality: the number of elements above the estimated threshold, divided by
-  // the target, before any fallback or trimming; at least 0.
+  // Takes the quality: the number of elements above the estimated threshold,
+  // divided by the target, before any fallback or trimming; at least 0.
   void Observe(double quality);
 
   void Save(StateWriter* state) const;
-  // Changes nothing on failure. Reads to the end of `state`.
+  // Restores the state, to the end of `state`. Changes nothing on failure.
   absl::Status Load(StateReader* state);
 
  private:
@@ -68,7 +68,7 @@ class StageController {
   // it.
   double last_error_ = std::numeric_limits<double>::infinity();
   double quality_sum_ = 0;
-  int observations_ = 0;  // In quality_sum_.
+  int observations_ = 0;  // The number of observations in quality_sum_.
 };
 
 }  // namespace ps

@@ -1,4 +1,4 @@
-// The upper half of a float: see two_byte_formats.h.
+// Writes the upper half of a float: see two_byte_formats.h.
 #include "compressors/value_codes/two_byte_codec.h"
 #include "compressors/value_codes/two_byte_formats.h"
 

@@ -15,7 +15,7 @@ struct BitString {
   int length = 0;
 };
 
-// a followed by b: at most 64 bits together. b must have fewer than 64.
+// Returns a followed by b: at most 64 bits together. b must have fewer than 64.
 PS_HOST_DEVICE inline BitString Concatenate(BitString a, BitString b) {
   return {a.bits << b.length | b.bits, a.length + b.length};
 }

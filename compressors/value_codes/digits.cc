@@ -84,8 +84,8 @@ class DigitDecoder final : public ValueDecoder {
   const int64_t count_;
   PieceReader bytes_;
   float table_[kBytes][kMaxPerByte];
-  uint8_t byte_ = 0;  // The last byte read digit by digit,
-  int next_ = 0;      // and its next digit.
+  uint8_t byte_ = 0;  // The last byte, read digit by digit.
+  int next_ = 0;      // The index of its next digit.
 };
 
 }  // namespace

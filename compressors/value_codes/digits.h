@@ -1,4 +1,5 @@
-// Codes of a few levels: each value is a digit, and a byte holds several.
+// Implements codes of few levels: each value is a digit, and a byte holds
+// several.
 #ifndef COMPRESSORS_VALUE_CODES_DIGITS_H_
 #define COMPRESSORS_VALUE_CODES_DIGITS_H_
 
@@ -12,8 +13,8 @@
 
 namespace ps {
 
-// A byte is the sum of digit x weight, where the first digit has weights[0].
-// Digits that only fill the last byte are 0.
+// Packs digits: a byte is the sum of digit x weight, where the first digit has
+// weights[0]. Digits that only fill the last byte are 0.
 struct DigitPacking {
   int base;
   int per_byte;
@@ -24,8 +25,8 @@ struct DigitPacking {
   }
 };
 
-// Respectively: single bits, lowest first; pairs of bits, highest pair first,
-// as in MXNet; and five ternary digits per byte, 1.6 bits each.
+// The packings of single bits, lowest first; of pairs of bits, highest pair
+// first, as in MXNet; and of five ternary digits per byte, 1.6 bits each.
 constexpr DigitPacking kBits = {2, 8, {1, 2, 4, 8, 16, 32, 64, 128}};
 constexpr DigitPacking kBitPairs = {4, 4, {64, 16, 4, 1}};
 constexpr DigitPacking kTrits = {3, 5, {1, 3, 9, 27, 81}};
@@ -44,11 +45,11 @@ void PackDigits(const DigitPacking& packing, int64_t count, Digit digit,
   }
 }
 
-// The value of each digit; NaN for a digit that is invalid.
+// The value of each digit; NaN for an invalid digit.
 using DigitValues = std::array<float, 4>;
 
-// `bytes` must hold packing.bytes(count) bytes. `packing` must live until the
-// process ends.
+// Creates a decoder. `bytes` must hold packing.bytes(count) bytes. `packing`
+// must live until the process ends.
 std::unique_ptr<ValueDecoder> NewDigitDecoder(const DigitPacking& packing,
                                               const DigitValues& values,
                                               int64_t count,

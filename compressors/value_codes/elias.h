@@ -1,4 +1,4 @@
-// Readers for Elias's integer codes, which elias_words.h writes.
+// Reads Elias's integer codes, which elias_words.h writes.
 #ifndef COMPRESSORS_VALUE_CODES_ELIAS_H_
 #define COMPRESSORS_VALUE_CODES_ELIAS_H_
 

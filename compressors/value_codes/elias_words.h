@@ -1,6 +1,6 @@
-// Writers for Elias's codes of the integers from 1 to 2^32 - 1, for host and
-// device. Elias, "Universal codeword sets and representations of the integers",
-// IEEE Trans. Inf. Theory 1975.
+// Writes Elias's codes of the integers from 1 to 2^32 - 1, for host and device.
+// Elias, "Universal codeword sets and representations of the integers", IEEE
+// Trans. Inf. Theory 1975.
 //
 //     gamma(k) := floor(log2 k) zeros, then k in binary
 //     omega(k) := groups, then a 0; each group is a number in binary, the last
@@ -17,7 +17,7 @@
 
 namespace ps {
 
-// k: at least 1.
+// Returns the gamma code of k, at least 1.
 PS_HOST_DEVICE inline BitString EliasGamma(uint32_t k) {
   return {k, 2 * BitWidth(k) - 1};
 }

@@ -1,4 +1,4 @@
-// IEEE binary16: see two_byte_formats.h.
+// Writes IEEE binary16: see two_byte_formats.h.
 #include "compressors/value_codes/two_byte_codec.h"
 #include "compressors/value_codes/two_byte_formats.h"
 

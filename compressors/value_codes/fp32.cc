@@ -1,4 +1,4 @@
-// Values unchanged: IEEE binary32, little-endian.
+// Writes values unchanged: IEEE binary32, little-endian.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -30,7 +30,7 @@ class Fp32Decoder final : public ValueDecoder {
         bytes_.Skip(whole * kBytes);
         sum.remove_prefix(whole);
       } else {
-        float cut;  // Spans two pieces or more.
+        float cut;  // A float that spans two pieces or more.
         CHECK(bytes_.Read(&cut, kBytes));
         sum[0] += cut;
         sum.remove_prefix(1);
@@ -48,7 +48,7 @@ class Fp32Decoder final : public ValueDecoder {
         bytes_.Skip(whole * kBytes);
         count -= whole;
       } else {
-        uint8_t cut[kBytes];  // Spans two pieces or more.
+        uint8_t cut[kBytes];  // A float that spans two pieces or more.
         CHECK(bytes_.Read(cut, kBytes));
         finite &= AllFinite(cut, 1);
         --count;

@@ -1,6 +1,6 @@
-// Streams of bits in which the first bit is the highest of the first byte and
-// numbers are written highest bit first, as is usual for prefix codes.
-// compressors/payload/bit_stream.h has the opposite order.
+// Reads and writes streams of bits in which the first bit is the highest of the
+// first byte and numbers are written highest bit first, as is usual for prefix
+// codes. compressors/payload/bit_stream.h has the opposite order.
 #ifndef COMPRESSORS_VALUE_CODES_HIGH_BIT_STREAM_H_
 #define COMPRESSORS_VALUE_CODES_HIGH_BIT_STREAM_H_
 
@@ -15,7 +15,7 @@
 
 namespace ps {
 
-// Writes forward from `out`, which must have room for everything that is put.
+// Writes forward from `out`, which must have space for all bits.
 class HighBitWriter {
  public:
   explicit HighBitWriter(uint8_t* out) : out_(out) {}
@@ -49,8 +49,8 @@ class HighBitWriter {
   }
 
   uint8_t* out_;
-  uint64_t window_ = 0;  // Its lowest bits are not written yet;
-  int held_ = 0;         // fewer than 8 of them between calls.
+  uint64_t window_ = 0;  // The lowest bits are not written yet.
+  int held_ = 0;         // Their number; below 8 between calls.
 };
 
 class HighBitReader {
@@ -70,7 +70,7 @@ class HighBitReader {
     return static_cast<uint32_t>(value);
   }
 
-  // The number of zeros before the next 1; 64 if no 1 is in the window.
+  // Returns the number of zeros before the next 1; 64 if no 1 is in the window.
   int CountZeros() {
     if (available_ < 32) Refill();
     return absl::countl_zero(window_);

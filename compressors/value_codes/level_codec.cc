@@ -187,7 +187,7 @@ class LevelCodec final : public ValueCodec {
     levels.back() = 1;
     CHECK(bytes->Read(&levels[1], FloatBytes(NumSentLevels(bits))));
     for (size_t i = 1; i < levels.size(); ++i) {
-      // Written so that NaN is rejected too.
+      // This form of the condition rejects NaN too.
       if (!(levels[i - 1] < levels[i])) {
         return absl::InvalidArgumentError(
             absl::StrCat("levels ", levels[i - 1], " and ", levels[i],

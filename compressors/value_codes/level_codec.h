@@ -1,5 +1,5 @@
-// Codes that round each value to one of a few levels between 0 and a scale that
-// consecutive values share.
+// Implements codes that round each value to one of a few levels between 0 and a
+// scale that consecutive values share.
 //
 //     values := bits u8, layout u8, zero u16, bucket_size u32,
 //               levels f32 (fitted levels only: those between 0 and 1,
@@ -22,10 +22,10 @@ struct LevelCodeTraits {
   LevelScale scale = LevelScale::kLargestMagnitude;
   LevelSpacing spacing = LevelSpacing::kUniform;
   bool nearest = false;  // Rounds to the nearest level instead of at random.
-  int bits = 0;          // 0: as in the config. Else in the fixed layout.
+  int bits = 0;          // 0 means the config's; otherwise the layout is fixed.
 };
 
-// The caller owns the codec.
+// Creates a codec, which the caller owns.
 const ValueCodec* NewLevelCodec(const LevelCodeTraits& traits);
 
 }  // namespace ps

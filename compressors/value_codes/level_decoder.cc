@@ -96,7 +96,7 @@ class LevelDecoder final : public ValueDecoder {
 
   const int64_t bucket_size_;
   const LevelTable table_;
-  int64_t left_;  // In the buckets that follow.
+  int64_t left_;  // The number of values in the buckets that follow.
   PieceReader scales_;
   Reader reader_;
   int64_t left_in_bucket_ = 0;

@@ -1,4 +1,4 @@
-// Decodes level codes: bytes to values.
+// Decodes level codes to values.
 #ifndef COMPRESSORS_VALUE_CODES_LEVEL_DECODER_H_
 #define COMPRESSORS_VALUE_CODES_LEVEL_DECODER_H_
 
@@ -25,10 +25,11 @@ static_assert(sizeof(LevelHeader) == 8, "LevelHeader is read as it is");
 // negative zero, which is never written.
 using LevelTable = std::array<float, 1 << kMaxLevelBits>;
 
-// levels: NumLevels(bits) + 1 of them, from 0 to 1.
+// Builds the table of NumLevels(bits) + 1 levels, from 0 to 1.
 LevelTable MakeLevelTable(int bits, absl::Span<const float> levels);
 
-// scales: one float per bucket. Finish reports surplus data in `codes`.
+// Creates a decoder. scales: one per bucket. Finish reports surplus data in
+// `codes`.
 std::unique_ptr<ValueDecoder> NewLevelDecoder(const LevelHeader& header,
                                               const LevelTable& table,
                                               const PieceReader& scales,

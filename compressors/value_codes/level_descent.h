@@ -1,5 +1,6 @@
-// The sample that levels are fitted to, its sums, and the descent, for host and
-// device with bitwise equal results. fitted_levels.h describes the purpose.
+// Draws and sums the sample that levels are fitted to, and makes the descent,
+// for host and device with bitwise equal results. fitted_levels.h describes the
+// purpose.
 #ifndef COMPRESSORS_VALUE_CODES_LEVEL_DESCENT_H_
 #define COMPRESSORS_VALUE_CODES_LEVEL_DESCENT_H_
 
@@ -15,12 +16,12 @@ namespace ps {
 
 // The maximum number of magnitudes that levels are fitted to.
 constexpr int64_t kMaxSample = 16384;
-// Up to 4 bits, further sweeps change nothing. The result is a local minimum,
-// not always the global one.
+// The number of sweeps. Up to 4 bits, more of them change nothing. The result
+// is a local minimum, not always the global one.
 constexpr int kLevelFitSweeps = 30;
 
-// A magnitude divided by its bucket's norm, in [0, 1], and the norm, which
-// determines its weight, packed into one number. Non-negative floats ascend as
+// Packs a magnitude divided by its bucket's norm, in [0, 1], and the norm,
+// which determines its weight, into one number. Non-negative floats ascend as
 // their bits do, so a sample has the same order whoever sorts it.
 PS_HOST_DEVICE inline uint64_t WeightedMagnitude(float magnitude, float norm) {
   return uint64_t{FloatBits(magnitude)} << 32 | FloatBits(norm);
@@ -40,8 +41,8 @@ PS_HOST_DEVICE inline int64_t SampleSize(int64_t count) {
   return count < kMaxSample ? count : kMaxSample;
 }
 
-// The position of element k of the sample of `count` values. One value is drawn
-// from each of SampleSize(count) equally long stretches.
+// Returns the position of element k of the sample of `count` values. One value
+// is drawn from each of SampleSize(count) equally long ranges.
 PS_HOST_DEVICE inline int64_t SampledPlace(uint64_t random_key, int64_t count,
                                            int64_t k) {
   constexpr uint64_t kPurpose = 0x616c71;  // "alq"
@@ -54,9 +55,9 @@ PS_HOST_DEVICE inline int64_t SampledPlace(uint64_t random_key, int64_t count,
          static_cast<int64_t>(random.Below(static_cast<uint64_t>(end - begin)));
 }
 
-// Sums over a sorted sample. They are formed in runs of kSampleRun: the sums
-// before an element are those of the earlier runs, added in order, plus those
-// of the elements before it in its own run. So they never decrease.
+// The length of the runs in which a sorted sample is summed: the sums before an
+// element are those of the earlier runs, added in order, plus those of the
+// elements before it in its own run. So they never decrease.
 constexpr int64_t kSampleRun = 64;
 
 struct SampleSums {
@@ -95,11 +96,11 @@ struct SortedSample {
   const SampleSums* sums = nullptr;    // [size + 1]
   int64_t size = 0;
 
-  // The best level between its neighbours a < c, or `level` if no element lies
-  // strictly between them. The error is convex and piecewise linear in the
-  // level, with corners at the elements x. It stops falling where the total
-  // weight below the level reaches the sum of weight (c - x) / (c - a) over a <
-  // x < c.
+  // Returns the best level between its neighbours a < c, or `level` if no
+  // element lies strictly between them. The error is convex and piecewise
+  // linear in the level, with corners at the elements x. It stops falling where
+  // the total weight below the level reaches the sum of weight (c - x) / (c -
+  // a) over a < x < c.
   PS_HOST_DEVICE float BestBetween(float a, float c, float level) const {
     const int64_t begin = PartitionPoint(
         0, size, [&](int64_t i) { return MagnitudeOf(elements[i]) <= a; });
@@ -118,7 +119,7 @@ struct SortedSample {
   }
 };
 
-// levels: [s + 1], from 0 to 1; output.
+// Fits levels. levels: [s + 1], from 0 to 1; output.
 PS_HOST_DEVICE inline void DescendLevels(const SortedSample& sample, int s,
                                          int sweeps, float* levels) {
   for (int i = 0; i <= s; ++i) levels[i] = ExponentialLevels::Value(i, s);

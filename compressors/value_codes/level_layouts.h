@@ -1,5 +1,5 @@
-// Level codes and their layouts in a payload (level_stream.h), for host and
-// device.
+// Defines level codes and their layouts in a payload (level_stream.h), for host
+// and device.
 #ifndef COMPRESSORS_VALUE_CODES_LEVEL_LAYOUTS_H_
 #define COMPRESSORS_VALUE_CODES_LEVEL_LAYOUTS_H_
 
@@ -10,7 +10,7 @@
 
 namespace ps {
 
-// Wire numbers: they are never changed or reused.
+// The layouts' wire numbers, which are never changed or reused.
 enum class LevelLayout : uint8_t {
   kFixed = 0,
   kGammaSparse = 1,
@@ -23,7 +23,7 @@ constexpr uint8_t kLastLevelLayout = 4;
 constexpr int kMinLevelBits = 2;
 constexpr int kMaxLevelBits = 8;
 
-// The number of levels other than 0.
+// Returns the number of levels other than 0.
 PS_HOST_DEVICE constexpr int NumLevels(int bits) {
   return (1 << (bits - 1)) - 1;
 }
@@ -38,7 +38,7 @@ PS_HOST_DEVICE constexpr bool IsSparse(LevelLayout layout) {
          layout == LevelLayout::kOmegaSparse;
 }
 
-// Of the two layouts with the given integer code, the one that takes fewer
+// Returns which of the two layouts with the given integer code takes fewer
 // bits.
 PS_HOST_DEVICE constexpr LevelLayout SmallerLayout(bool omega,
                                                    int64_t sparse_bits,
@@ -49,14 +49,14 @@ PS_HOST_DEVICE constexpr LevelLayout SmallerLayout(bool omega,
   return omega ? LevelLayout::kOmegaDense : LevelLayout::kGammaDense;
 }
 
-// k: at least 1.
+// Returns the integer code of k, at least 1.
 PS_HOST_DEVICE inline BitString EliasInteger(bool omega, uint32_t k) {
   return omega ? EliasOmega(k) : EliasGamma(k);
 }
 
-// The bits that a layout writes for a level code of `bits` bits; a negative 0
-// is invalid. The sparse layout writes this after the gap, for levels above 0
-// only.
+// Returns the bits that a layout writes for a level code of `bits` bits; a
+// negative 0 is invalid. The sparse layout writes this after the gap, for
+// levels above 0 only.
 PS_HOST_DEVICE inline BitString SparseLevel(bool omega, int bits,
                                             uint32_t code) {
   const uint32_t level = code & static_cast<uint32_t>(NumLevels(bits));

@@ -30,8 +30,8 @@ using IntTag = hn::RebindToSigned<FloatTag>;
 using FloatVector = hn::Vec<FloatTag>;
 using IntVector = hn::Vec<IntTag>;
 
-// Rounds whole vectors and returns how many values those have. levels(r, draw,
-// &value) returns the level and sets *value to the level's value.
+// Rounds whole vectors and returns the number of values in them. levels(r,
+// draw, &value) returns the level and sets *value to the level's value.
 template <typename Levels>
 int64_t RoundVectors(const LevelStretch& stretch, const Levels& levels) {
   const FloatTag d;
@@ -61,7 +61,7 @@ int64_t RoundVectors(const LevelStretch& stretch, const Levels& levels) {
   return i;
 }
 
-// 1 where draw < place, else 0.
+// Returns 1 where draw < place, else 0.
 IntVector Above(FloatVector draw, FloatVector place) {
   const IntTag di;
   return hn::And(hn::VecFromMask(di, hn::RebindMask(di, draw < place)),

@@ -1,4 +1,4 @@
-// The inner loops of rounding to levels. They use vector instructions where the
+// Rounds to levels in the inner loops. They use vector instructions where the
 // machine has them, with the same bits as one value at a time.
 #ifndef COMPRESSORS_VALUE_CODES_LEVEL_LOOPS_H_
 #define COMPRESSORS_VALUE_CODES_LEVEL_LOOPS_H_
@@ -17,10 +17,11 @@ struct LevelStretch {
   uint8_t* codes = nullptr;      // [n]; written.
 };
 
-// These round as UniformLevels, ExponentialLevels and TableLevels of levels.h.
+// These round like UniformLevels, ExponentialLevels and TableLevels of
+// levels.h.
 void RoundToUniformLevels(const LevelStretch& stretch);
 void RoundToExponentialLevels(const LevelStretch& stretch);
-// levels: one value per level, from 0 to 1.
+// Rounds to table levels. levels: one value per level, from 0 to 1.
 void RoundToTableLevels(const float* levels, const LevelStretch& stretch);
 
 }  // namespace ps

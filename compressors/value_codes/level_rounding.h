@@ -13,13 +13,14 @@ namespace ps {
 enum class LevelScale { kEuclideanNorm, kLargestMagnitude };
 
 // Returns one scale per bucket, rounded to float as it is sent; magnitudes are
-// taken relative to that.
+// relative to that.
 std::vector<float> BucketScales(absl::Span<const float> values,
                                 int64_t bucket_size, LevelScale scale);
 
 struct LevelRounding {
   LevelSpacing spacing = LevelSpacing::kUniform;
-  absl::Span<const float> levels;  // Fitted levels, from 0 to 1; else unused.
+  // Fitted levels, from 0 to 1; otherwise unused.
+  absl::Span<const float> levels;
   int bits = 0;
   int64_t bucket_size = 0;
   absl::Span<const float> scales;  // [buckets]
@@ -32,8 +33,8 @@ struct LevelRounding {
 void RoundToLevels(const LevelRounding& rounding, absl::Span<float> values,
                    absl::Span<uint8_t> codes);
 
-// The sample to fit levels to (level_descent.h): one value, drawn by
-// random_key, from each of at most kMaxSample equally long stretches. These are
+// Returns the sample to fit levels to (level_descent.h): one value, drawn by
+// random_key, from each of at most kMaxSample equally long ranges. These are
 // all values if there are no more than kMaxSample.
 std::vector<uint64_t> SampleMagnitudes(absl::Span<const float> values,
                                        absl::Span<const float> scales,

@@ -10,14 +10,14 @@
 namespace ps {
 namespace {
 
-// What the layout writes for each code; empty for the invalid negative 0.
+// The layout's bits for each code; empty for the invalid negative 0.
 using CodeStrings = std::array<BitString, 1 << kMaxLevelBits>;
 
 CodeStrings StringsOf(bool omega, bool sparse, int bits) {
   const uint32_t sign_bit = uint32_t{1} << (bits - 1);
   CodeStrings strings = {};
   for (uint32_t code = 0; code < 2 * sign_bit; ++code) {
-    if (sparse && code == 0) continue;  // Part of a gap.
+    if (sparse && code == 0) continue;  // A zero is part of a gap.
     if (code == sign_bit) continue;
     strings[code] =
         sparse ? SparseLevel(omega, bits, code) : DenseLevel(omega, bits, code);

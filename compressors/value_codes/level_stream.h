@@ -1,10 +1,10 @@
-// The levels of one payload as bits. A level code is a byte of which `bits`
-// bits are used: the highest is 1 for a negative value, the others are the
-// level, 0 to s. A negative 0 is invalid. The layouts:
+// Writes the levels of one payload as bits. A level code is a byte of which
+// `bits` bits are used: the highest is 1 for a negative value, the others are
+// the level, 0 to s. A negative 0 is invalid. The layouts:
 //
 //     fixed  := the codes, as a stream of bits
-//     (compressors/payload/bit_stream.h) sparse := for each bucket:
-//     integer(number of levels above 0, plus 1), and
+//               (compressors/payload/bit_stream.h)
+//     sparse := for each bucket: integer(number of levels above 0, plus 1), and
 //               for each of those: integer(distance from the one before it, at
 //               least 1), sign bit, integer(level)
 //     dense  := for each value: integer(level + 1), sign bit unless level is 0
@@ -31,16 +31,16 @@ struct LevelShape {
   int64_t bucket_size = 0;  // Values; the last bucket may have fewer.
 };
 
-// The maximum number of bytes that WriteLevels writes, for any codes.
+// Returns the maximum number of bytes that WriteLevels writes, for any codes.
 int64_t MaxLevelBytes(ValueCodeConfig::IntegerCode integer_code, int bits,
                       int64_t count);
 
-// Of the layouts with this integer code, the one that takes the fewest bits.
+// Returns which of the layouts with this integer code takes the fewest bits.
 LevelLayout SmallestLayout(ValueCodeConfig::IntegerCode integer_code,
                            const LevelShape& shape,
                            absl::Span<const uint8_t> codes);
 
-// Returns the number of bytes written.
+// Writes level codes. Returns the number of bytes written.
 int64_t WriteLevels(LevelLayout layout, const LevelShape& shape,
                     absl::Span<const uint8_t> codes, uint8_t* out);
 

@@ -16,9 +16,9 @@ namespace ps {
 
 enum class LevelSpacing { kUniform, kExponential, kFitted };
 
-// The ratio of |value| to the scale, clamped to [0, 1], since rounding may make
-// a norm smaller than a single magnitude. 0 if the scale is 0, and with it all
-// values.
+// Returns the ratio of |value| to the scale, clamped to [0, 1], since rounding
+// may make a norm smaller than a single magnitude. It is 0 if the scale is 0,
+// and with it all values.
 PS_HOST_DEVICE inline float RelativeMagnitude(float value, float scale) {
   if (!(scale > 0)) return 0;
   const float relative = fabsf(value) / scale;

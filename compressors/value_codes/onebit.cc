@@ -1,8 +1,8 @@
-// The sign of each value, decoded as the mean of the negative values or of the
-// others: Seide, Fu, Droppo, Li, Yu, "1-bit stochastic gradient descent and its
-// application to data-parallel distributed training of speech DNNs",
+// Writes the sign of each value, decoded as the mean of the negative values or
+// of the others: Seide, Fu, Droppo, Li, Yu, "1-bit stochastic gradient descent
+// and its application to data-parallel distributed training of speech DNNs",
 // Interspeech 2014, with one pair of means per payload instead of per column.
-// Never less exact than `sign`. Biased: needs error feedback.
+// It is never less exact than `sign`. Biased: needs error feedback.
 //
 //     values := mean of the others f32, minus the mean of the negative values
 //               f32, bits (1: negative)
@@ -30,7 +30,7 @@ class OneBitCodec final : public ValueCodec {
   CodingError Error(const ValueCodeConfig&) const override {
     CodingError error;
     error.unbiased = false;
-    error.variance = 1;  // As for `sign`.
+    error.variance = 1;  // The same bound as for `sign`.
     return error;
   }
 

@@ -16,7 +16,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Fills whole vectors with draws, and returns how many draws that makes.
+// Fills whole vectors with draws, and returns the number of draws.
 int64_t FillDraws(uint64_t counter, uint32_t key0, uint32_t key1, int64_t n,
                   float* HWY_RESTRICT draws) {
 #if HWY_TARGET == HWY_SCALAR

@@ -1,6 +1,6 @@
-// Philox4x32-10: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy
-// as 1, 2, 3", SC 2011. A pure function of key and counter, with the same
-// result on every device.
+// Philox4x32-10, a counter-based random number generator: Salmon, Moraes, Dror,
+// Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011. A pure function
+// of key and counter, with the same result on every device.
 #ifndef COMPRESSORS_VALUE_CODES_PHILOX_H_
 #define COMPRESSORS_VALUE_CODES_PHILOX_H_
 

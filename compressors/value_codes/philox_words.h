@@ -9,7 +9,7 @@
 
 namespace ps {
 
-// From the paper's table 2 and section 4.
+// The constants are those of the paper's table 2 and section 4.
 constexpr int kPhiloxRounds = 10;
 constexpr uint32_t kPhiloxMultiplier0 = 0xd2511f53;
 constexpr uint32_t kPhiloxMultiplier1 = 0xcd9e8d57;
@@ -35,18 +35,18 @@ PS_HOST_DEVICE inline PhiloxWords PhiloxRounds(PhiloxWords counter,
   return counter;
 }
 
-// Uses the upper 24 bits; the result is in [0, 1).
+// Converts a word to a draw in [0, 1), by its upper 24 bits.
 PS_HOST_DEVICE inline float DrawOfWord(uint32_t word) {
   return static_cast<float>(word >> 8) * 0x1p-24f;
 }
 
-// The draws of UniformDraws (philox.h) for one thread; cheapest in ascending
-// order.
+// Computes the draws of UniformDraws (philox.h) for one thread; cheapest in
+// ascending order.
 class DrawSequence {
  public:
   PS_HOST_DEVICE explicit DrawSequence(uint64_t key) : key_(key) {}
 
-  // The draw of element i, which is at least 0.
+  // Returns the draw of element i, which is at least 0.
   PS_HOST_DEVICE float At(int64_t i) {
     if (i / 4 != counter_) {
       counter_ = i / 4;

@@ -1,4 +1,4 @@
-// The sign of each value, times their mean magnitude: the scaled sign of
+// Writes the sign of each value, and their mean magnitude: the scaled sign of
 // Karimireddy, Rebjock, Stich, Jaggi, "Error feedback fixes SignSGD", ICML
 // 2019. Zero counts as positive. Biased: needs error feedback. With a scale of
 // 1 it is a vote: Bernstein, Wang, Azizzadenesheli, Anandkumar, "signSGD:
@@ -30,7 +30,7 @@ class SignCodec final : public ValueCodec {
   CodingError Error(const ValueCodeConfig& config) const override {
     CodingError error;
     error.unbiased = false;
-    // At most 1 - 1 / n for n values; this does not apply to a scale of 1.
+    // The bound is 1 - 1 / n for n values, except for a scale of 1.
     error.variance = config.sign_scale() == ValueCodeConfig::L1_MEAN
                          ? 1.0
                          : std::numeric_limits<double>::infinity();

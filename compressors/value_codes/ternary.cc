@@ -1,4 +1,4 @@
-// The sign of each value at the scale of the largest magnitude, with a
+// Writes the sign of each value at the scale of the largest magnitude, with a
 // probability proportional to its own magnitude, otherwise 0. Wen et al.,
 // "TernGrad: ternary gradients to reduce communication in distributed deep
 // learning", NIPS 2017, with one payload per layer. Unbiased except for the
@@ -42,8 +42,8 @@ class TernaryCodec final : public ValueCodec {
 
   CodingError Error(const ValueCodeConfig&) const override {
     CodingError error;  // Clipping adds a small bias.
-    // With one large value among n it grows as sqrt(n); with the default
-    // clipping it is about 1 for Gaussian values.
+    // With one large value among n the variance grows as sqrt(n); with the
+    // default clipping it is about 1 for Gaussian values.
     error.variance = std::numeric_limits<double>::infinity();
     return error;
   }

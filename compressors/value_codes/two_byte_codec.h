@@ -1,4 +1,4 @@
-// Codes that write each value separately as a 16-bit float.
+// Implements codes that write each value separately as a 16-bit float.
 #ifndef COMPRESSORS_VALUE_CODES_TWO_BYTE_CODEC_H_
 #define COMPRESSORS_VALUE_CODES_TWO_BYTE_CODEC_H_
 
@@ -12,15 +12,16 @@
 
 namespace ps {
 
-// Format has kName, kNumber, kRelativeError (of rounding), and the static
-// functions Narrow, from float to uint16_t, and Widen, back to float.
+// A codec of a format. Format has kName, kNumber, kRelativeError (of rounding),
+// and the static functions Narrow, from float to uint16_t, and Widen, back to
+// float.
 template <typename Format>
 class TwoByteCodec final : public ValueCodec {
  public:
   absl::string_view name() const override { return Format::kName; }
   ValueCode number() const override { return Format::kNumber; }
 
-  // Holds for values within the format's range.
+  // The error holds for values within the format's range.
   CodingError Error(const ValueCodeConfig&) const override {
     CodingError error;
     error.variance = Format::kRelativeError * Format::kRelativeError;

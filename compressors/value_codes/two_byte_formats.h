@@ -1,4 +1,4 @@
-// 16-bit floats, for host and device.
+// Converts to and from 16-bit floats, for host and device.
 #ifndef COMPRESSORS_VALUE_CODES_TWO_BYTE_FORMATS_H_
 #define COMPRESSORS_VALUE_CODES_TWO_BYTE_FORMATS_H_
 
@@ -9,8 +9,8 @@
 
 namespace ps {
 
-// The upper half of a float, rounded to nearest, ties to even: 8 bits of
-// exponent, 7 of fraction. Values that would round to infinity become the
+// bfloat16: the upper half of a float, rounded to nearest, ties to even: 8 bits
+// of exponent, 7 of fraction. Values that would round to infinity become the
 // largest finite number, so that the remainder stays in the residual.
 struct Bf16 {
   PS_HOST_DEVICE static uint16_t Narrow(float x) {

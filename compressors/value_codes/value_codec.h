@@ -21,7 +21,7 @@ class ValueDecoder {
  public:
   virtual ~ValueDecoder() = default;
 
-  // Fills `values` with the next values; never asked for more than `count` in
+  // Fills `values` with the next values; the caller asks for at most `count` in
   // all. Returns NaN for input that encodes no value: callers must check that
   // values are finite.
   virtual void Next(absl::Span<float> values) = 0;
@@ -33,15 +33,15 @@ class ValueDecoder {
   // The default calls Next and checks the values.
   virtual bool SkipFinite(int64_t count);
 
-  // Call after the last value: returns an error if bits are left.
+  // Must be called after the last value: returns an error if bits are left.
   virtual absl::Status Finish() { return absl::OkStatus(); }
 };
 
 // The parameters of an encoding besides the code.
 struct ValueWriting {
-  ValueCodeConfig config;  // Within the ranges in its comments.
-  // Codes that round at random draw by this and the element's position only:
-  // every payload needs a key of its own.
+  ValueCodeConfig config;  // The config, within the ranges in its comments.
+  // The key of random rounding, on which draws depend together with the
+  // element's position: every payload needs a key of its own.
   uint64_t random_key = 0;
 };
 
@@ -49,9 +49,9 @@ struct ValueWriting {
 // variance must be at most 1, or the residual grows from iteration to
 // iteration. A biased code needs error feedback.
 struct CodingError {
-  // E Q = v, or so nearly that it does not affect training.
+  // Whether E Q = v, or so nearly that it does not affect training.
   bool unbiased = true;
-  // E|Q - v|^2 <= variance |v|^2; infinity if there is no bound.
+  // The bound E|Q - v|^2 <= variance |v|^2; infinity if there is none.
   double variance = 0;
 };
 
@@ -64,8 +64,9 @@ class ValueFormat {
   virtual absl::string_view name() const = 0;
   virtual ValueCode number() const = 0;
 
-  // `bytes` holds info.value_bytes bytes. Errors: kInvalidArgument for a length
-  // that does not match info.count values, or parameters out of range.
+  // Creates a decoder. `bytes` holds info.value_bytes bytes. Errors:
+  // kInvalidArgument for a length that does not match info.count values, or
+  // parameters out of range.
   virtual absl::StatusOr<std::unique_ptr<ValueDecoder>> NewDecoder(
       const PayloadInfo& info, const PieceReader& bytes) const = 0;
 };
@@ -76,23 +77,23 @@ class ValueCodec : public ValueFormat {
   // Whether Encode uses the random key.
   virtual bool RoundsAtRandom() const { return false; }
 
-  // `config` must be within its ranges.
+  // Returns the code's error. `config` must be within its ranges.
   virtual CodingError Error(const ValueCodeConfig& config) const = 0;
 
-  // The maximum number of bytes that Encode may write.
+  // Returns the maximum number of bytes that Encode may write.
   virtual int64_t MaxEncodedSize(int64_t count,
                                  const ValueCodeConfig& config) const = 0;
 
-  // Returns the number of bytes written. Replaces each value, all of which must
-  // be finite, with the coding error: value - decoded, rounded to float once.
-  // Both the decoded value and the error are finite.
+  // Encodes the values and returns the number of bytes written. Replaces each
+  // value, all of which must be finite, with the coding error: value - decoded,
+  // rounded to float once. Both the decoded value and the error are finite.
   virtual int64_t Encode(const ValueWriting& writing, absl::Span<float> values,
                          uint8_t* out) const = 0;
 };
 
 CodeTable<ValueCodec>& ValueCodecs();
 
-// Formats that only one compressor writes.
+// Returns the formats that only one compressor writes.
 CodeTable<ValueFormat>& OwnValueFormats();
 
 // Searches both tables; null if there is no such format.
@@ -101,7 +102,7 @@ const ValueFormat* FindValueFormat(uint8_t number);
 // Returns an error unless info.value_bytes is `value_bytes`.
 absl::Status CheckValueBytes(const PayloadInfo& info, int64_t value_bytes);
 
-// `meaning`: one line for lists; `codec`: a pointer to a new ValueCodec.
+// Registers `codec`, a new ValueCodec. `meaning`: one line for lists.
 #define REGISTER_VALUE_CODEC(name, meaning, codec)                      \
   [[maybe_unused]] static const bool ps_value_codec_registered_##name = \
       ::ps::ValueCodecs().Register(codec, meaning)

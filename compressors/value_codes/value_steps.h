@@ -1,5 +1,5 @@
-// The encoding of a single value by each code, for host and device. Each
-// function returns the code of the value and replaces the value with the error.
+// Encodes a single value by each code, for host and device. Each function
+// returns the code of the value and replaces the value with the error.
 #ifndef COMPRESSORS_VALUE_CODES_VALUE_STEPS_H_
 #define COMPRESSORS_VALUE_CODES_VALUE_STEPS_H_
 
@@ -20,7 +20,7 @@ PS_HOST_DEVICE inline int TakeSign(float other_mean, float negative_mean,
   return negative;
 }
 
-// Digits of "two_bit_threshold".
+// The digits of "two_bit_threshold".
 constexpr int kNegativePair = 2;
 constexpr int kPositivePair = 3;
 
@@ -36,7 +36,7 @@ PS_HOST_DEVICE inline int TakePair(float threshold, float* value) {
   return 0;
 }
 
-// Codes of "natural".
+// The sizes of the codes of "natural".
 constexpr int kNaturalBits = 9;
 constexpr int kFloatFractionBits = 23;
 constexpr uint32_t kExponentMask = 0xff;
@@ -62,7 +62,7 @@ PS_HOST_DEVICE inline uint32_t TakeNatural(float draw, float* value) {
   return code;
 }
 
-// A level code of `bits` bits (level_stream.h), by UniformLevels,
+// Returns a level code of `bits` bits (level_stream.h), by UniformLevels,
 // ExponentialLevels or TableLevels.
 template <typename Levels>
 PS_HOST_DEVICE inline uint32_t TakeLevel(const Levels& levels, float scale,

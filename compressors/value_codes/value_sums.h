@@ -1,9 +1,9 @@
-// The sums over a payload's values that codes with one scale per payload need,
-// added in a fixed order so that host and device get the same bits.
+// Computes the sums over a payload's values that codes with one scale per
+// payload need, in a fixed order so that host and device get the same bits.
 //
-// Values are grouped into stretches of 256 by their position in the payload.
-// Within a stretch, lane i mod 16 adds value i; then the 16 lanes are added in
-// order, then the 16 stretches of a chunk, then the chunks.
+// Values are grouped into runs of 256 by their position in the payload. Within
+// a run, lane i mod 16 adds value i; then the 16 lanes are added in order, then
+// the 16 runs of a chunk, then the chunks.
 #ifndef COMPRESSORS_VALUE_CODES_VALUE_SUMS_H_
 #define COMPRESSORS_VALUE_CODES_VALUE_SUMS_H_
 
@@ -15,13 +15,13 @@
 namespace ps {
 
 constexpr int kSumLanes = 16;
-constexpr int kSumStretches = 16;  // Stretches per chunk.
+constexpr int kSumStretches = 16;  // The number of runs per chunk.
 constexpr int kLaneValues = 16;
 constexpr int kSumStretch = kSumLanes * kLaneValues;
 constexpr int kSumChunk = kSumStretches * kSumStretch;
 
-// Initially zero. Squares of floats are exact in double, so fused multiply-add
-// gives the same bits.
+// The sum of magnitudes. Squares of floats are exact in double, so fused
+// multiply-add gives the same bits.
 struct MagnitudeSum {
   double sum = 0;  // The sum of |v|.
 
@@ -64,15 +64,15 @@ struct SpreadSums {
   }
 };
 
-// 0 if there are no values. A mean of floats is no larger than the largest
-// float.
+// Returns the mean magnitude; 0 if there are no values. A mean of floats is no
+// larger than the largest float.
 PS_HOST_DEVICE inline float MeanMagnitude(const MagnitudeSum& sums,
                                           int64_t count) {
   return count == 0 ? 0.0f
                     : static_cast<float>(sums.sum / static_cast<double>(count));
 }
 
-// The mean magnitude of one side; 0 if the side has no values.
+// Returns the mean magnitude of one side; 0 if the side has no values.
 PS_HOST_DEVICE inline float MeanOfSide(const SidedSums& sums, int side) {
   return sums.counts[side] == 0
              ? 0.0f
@@ -80,8 +80,8 @@ PS_HOST_DEVICE inline float MeanOfSide(const SidedSums& sums, int side) {
                                   static_cast<double>(sums.counts[side]));
 }
 
-// The largest magnitude, or the limit that magnitudes are clipped to: `clip`
-// standard deviations. A clip of 0 means no clipping.
+// Returns the largest magnitude, or the limit that magnitudes are clipped to:
+// `clip` standard deviations. A clip of 0 means no clipping.
 PS_HOST_DEVICE inline float ClippedScale(const SpreadSums& sums, int64_t count,
                                          double clip) {
   if (clip == 0 || count == 0) return sums.largest;
@@ -99,7 +99,8 @@ PS_HOST_DEVICE inline float ClippedScale(const SpreadSums& sums, int64_t count,
 // value i.
 constexpr int kNormLanes = 8;
 
-// sums: [kNormLanes], sums of squares. The result is at most the largest float.
+// Returns the norm from sums of squares [kNormLanes], at most the largest
+// float.
 PS_HOST_DEVICE inline float EuclideanNormOf(const double* sums) {
   constexpr double kLargestFloat = 0x1.fffffep127;
   double sum = 0;
@@ -108,7 +109,7 @@ PS_HOST_DEVICE inline float EuclideanNormOf(const double* sums) {
   return static_cast<float>(norm < kLargestFloat ? norm : kLargestFloat);
 }
 
-// Host only: the sums over values[0] to values[count - 1].
+// Returns the sums over values[0] to values[count - 1], on the host.
 template <typename Sums>
 Sums AddUp(const float* values, int64_t count) {
   Sums total;

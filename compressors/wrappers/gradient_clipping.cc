@@ -31,7 +31,7 @@ class GradientClipping final : public Compressor {
     double sum_squares;
     PS_RETURN_IF_ERROR(kernels_->SumSquares(gradient.data(), n_, &sum_squares));
     const double norm = std::sqrt(sum_squares);
-    // An infinite norm is left to `inner`, which rejects such a gradient.
+    // `inner` rejects a gradient with an infinite norm.
     if (!(norm > max_norm_) || std::isinf(norm)) {
       return inner_->Compress(gradient, residual);
     }

@@ -14,8 +14,9 @@ namespace ps {
 
 // Passes the gradient to `inner`, scaled to Euclidean norm clip_norm /
 // sqrt(num_workers) if it is longer. This takes one more pass over the
-// gradient; scaling takes a second pass and memory for one vector. The law of
-// compressors holds for the scaled gradient. Errors: kResourceExhausted.
+// gradient; scaling takes a second pass and memory for one vector. The
+// invariant of compressors holds for the scaled gradient. Errors:
+// kResourceExhausted.
 absl::StatusOr<std::unique_ptr<Compressor>> NewGradientClipping(
     const CompressorOptions& options, std::unique_ptr<Compressor> inner);
 

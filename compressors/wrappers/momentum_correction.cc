@@ -76,7 +76,7 @@ class MomentumCorrection final : public Compressor {
     std::vector<float> host(n_);
     velocity.copy(reinterpret_cast<char*>(host.data()), velocity.size());
     PS_RETURN_IF_ERROR(backend_->CopyFromHost(host.data(), &next_velocity_));
-    // This comes last, since it is the only step that changes something.
+    // This is last, since it is the only step that changes something.
     PS_RETURN_IF_ERROR(inner_->LoadState(inner));
     std::swap(velocity_, next_velocity_);
     return absl::OkStatus();
@@ -93,8 +93,8 @@ class MomentumCorrection final : public Compressor {
     if (part_ends_.empty()) part_ends_.push_back(n_);
   }
 
-  // Writes to vectors of its own, since a non-finite gradient must leave no
-  // trace.
+  // Computes the step in other vectors, since a non-finite gradient must change
+  // nothing.
   absl::Status MakeStep(const Tensor& gradient) {
     SparseKernels& kernels = backend_->sparse();
     const float momentum = static_cast<float>(config_.momentum());
@@ -130,7 +130,7 @@ class MomentumCorrection final : public Compressor {
   Backend* const backend_;  // Not owned.
   const std::unique_ptr<Compressor> inner_;
   Tensor velocity_;       // [n], p.
-  Tensor next_velocity_;  // [n], where the next p is made.
+  Tensor next_velocity_;  // [n], the memory of the next p.
   Tensor step_;           // [n], p + g; with Nesterov momentum only.
   Selection sent_;        // Kept for its memory.
 };

@@ -18,9 +18,10 @@
 
 namespace ps {
 
-// `inner` compresses v. The law of compressors holds for what is added to v, in
-// place of g. State: p and the state of `inner`. Memory: two vectors, three
-// with Nesterov momentum. Errors: kResourceExhausted.
+// Creates the wrapper. `inner` compresses v. The invariant of compressors holds
+// for what is added to v, in place of g. State: p and the state of `inner`.
+// Memory: two vectors, three with Nesterov momentum. Errors:
+// kResourceExhausted.
 absl::StatusOr<std::unique_ptr<Compressor>> NewMomentumCorrection(
     const CompressorOptions& options, std::unique_ptr<Compressor> inner);
 

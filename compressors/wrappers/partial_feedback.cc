@@ -46,7 +46,7 @@ class PartialFeedback final : public Compressor {
   const float share_;
   Backend* const backend_;  // Not owned.
   const std::unique_ptr<Compressor> inner_;
-  Tensor fed_;  // [n], the share of the residual, and what remains of it.
+  Tensor fed_;  // [n], the share of the residual, and its remainder.
 };
 
 }  // namespace

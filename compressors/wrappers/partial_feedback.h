@@ -16,9 +16,9 @@
 
 namespace ps {
 
-// beta: config.feedback_share. The law of compressors holds up to rounding.
-// Costs two passes and one vector. State: that of `inner`. Errors:
-// kResourceExhausted.
+// Creates the wrapper. beta: config.feedback_share. The invariant of
+// compressors holds up to rounding. Costs two passes and one vector. State:
+// that of `inner`. Errors: kResourceExhausted.
 absl::StatusOr<std::unique_ptr<Compressor>> NewPartialFeedback(
     const CompressorOptions& options, std::unique_ptr<Compressor> inner);
 

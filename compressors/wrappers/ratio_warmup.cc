@@ -26,7 +26,7 @@ double StageRatio(const CompressorConfig& config, int64_t stage) {
   return std::pow(config.ratio(), e / (warmup.stages() + 1.0));
 }
 
-// The first stage whose ratio is that of this iteration; at most `stages`.
+// Returns the first stage with the ratio of this iteration; at most `stages`.
 int64_t StageOf(const CompressorConfig& config, int64_t iteration) {
   const WarmupConfig& warmup = config.warmup();
   int64_t stage = std::min<int64_t>(warmup.stages(),
@@ -58,7 +58,7 @@ class RatioWarmup final : public Compressor {
 
   absl::StatusOr<EncodedGradient> Compress(const Tensor& gradient,
                                            Tensor* residual) override {
-    // A new compressor is adopted only once it has compressed something.
+    // A new compressor replaces the old one once it has compressed something.
     std::unique_ptr<Compressor> next;
     const int64_t stage = StageOf(options_.config, iteration_);
     if (stage != stage_) {

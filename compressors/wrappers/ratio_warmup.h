@@ -12,14 +12,14 @@
 
 namespace ps {
 
-// The ratio for `iteration`, which counts from 0; `config` must have a valid
-// warmup.
+// Returns the ratio of `iteration`, which counts from 0; `config` must have a
+// valid warmup.
 double WarmupRatio(const CompressorConfig& config, int64_t iteration);
 
-// Creates its inner compressors with `factory`, one per ratio, each with draws
-// of its own. Iterations with a non-finite gradient are not counted. State: the
-// iteration and the state of the inner compressor. Errors: those of `factory`,
-// here and in Compress whenever the ratio changes.
+// Creates the wrapper. It creates its inner compressors with `factory`, one per
+// ratio, each with draws of its own. Iterations with a non-finite gradient are
+// not counted. State: the iteration and the state of the inner compressor.
+// Errors: those of `factory`, here and in Compress whenever the ratio changes.
 absl::StatusOr<std::unique_ptr<Compressor>> NewRatioWarmup(
     const CompressorOptions& options, const CompressorFactory& factory);
 

@@ -74,7 +74,7 @@ LayerShape ReadLayer(const LayerReading& layer, AfterNorm after_norm) {
   return LayerShape();
 }
 
-// The shape that the loss needs.
+// Checks that the output has the shape that the loss needs.
 void CheckOutput(const LayerShape& output, const NetworkReading& network) {
   const Task task = network.example->task;
   LayerShape needed = LayerShape::Features(network.num_classes());
@@ -120,7 +120,8 @@ LayerReading BeginLayer(const LayerListConfig& list, size_t index,
 LayerShape ReadLayers(const LayerListConfig& list, const LayerShape& input,
                       NetworkReading* network, LayerList* layers) {
   LayerShape shape = input;
-  bool takes_next = false;  // A batch normalisation applies the ReLU after it.
+  // Whether a batch normalisation applies the ReLU after it.
+  bool takes_next = false;
   for (size_t i = 0; i < list.layers.size(); ++i) {
     if (network->description.size() == kMaxLayers) {
       network->problems->Add(

@@ -1,4 +1,4 @@
-// Makes the layers of a network that a config lists
+// Creates the layers of a network that a config lists
 // (proto/layers_config.proto).
 #ifndef MODELS_DESCRIBED_DESCRIBED_LAYERS_H_
 #define MODELS_DESCRIBED_DESCRIBED_LAYERS_H_
@@ -16,29 +16,30 @@
 
 namespace ps {
 
-// One layer, as it was read.
+// A layer of the config, after reading.
 struct DescribedLayer {
-  const LayerConfig* config = nullptr;  // In the config that was given.
-  std::string name;  // With the names of the blocks that it is in.
-  int depth = 0;     // Of residual blocks around it.
+  const LayerConfig* config = nullptr;  // The layer's part of the given config.
+  // The name, after the names of the blocks around the layer.
+  std::string name;
+  int depth = 0;  // The number of residual blocks around the layer.
   LayerShape input;
   LayerShape output;
 };
 
 struct DescribedLayers {
-  // Empty if there is a problem, or no example.
+  // The layers; empty if there is a problem, or no example.
   std::vector<std::unique_ptr<Layer>> layers;
-  // Every layer; those of a residual block, first its `layer` and then its
-  // `shortcut`, follow it.
+  // Describes every layer; those of a residual block, first its `layer` and
+  // then its `shortcut`, follow it.
   std::vector<DescribedLayer> description;
-  // Speech: frames of a recording for each step of the output.
+  // For speech: the frames of a recording for each step of the output.
   int64_t frames_per_step = 1;
 };
 
 // Derives the shape of every layer from that of the examples, and reports all
-// that is wrong: each problem names the layer's field in the job, its name, its
-// input's shape and the rule. `example` may be null where the data set is not
-// known yet; what depends on it is then not checked.
+// problems: each names the layer's field in the job, its name, its input's
+// shape and the rule. `example` may be null if the data set is not known yet;
+// checks that depend on it are then omitted.
 DescribedLayers MakeDescribedLayers(const LayersConfig& config,
                                     const ExampleShape* example,
                                     ConfigProblems* problems);

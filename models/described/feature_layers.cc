@@ -1,4 +1,4 @@
-// Layers for inputs of several kinds: linear layers, batch normalisation,
+// Reads layers for inputs of several kinds: linear layers, batch normalisation,
 // activation functions, dropout.
 
 #include <map>
@@ -24,7 +24,7 @@ const std::map<std::string, Activation>& Activations() {
   return *activations;
 }
 
-// The rules of a layer that shares the embedding's table.
+// Checks a layer that shares the embedding's table.
 void CheckTied(const LayerReading& layer, int64_t out_features) {
   const NetworkReading& network = *layer.network;
   if (network.embedding_features == 0) {

@@ -1,4 +1,4 @@
-// Layers whose input is images.
+// Reads layers for images.
 
 #include <string>
 
@@ -16,11 +16,11 @@ constexpr int kMaxExtent = 1024;
 constexpr int kMaxChannels = 65536;
 
 struct Extents {
-  int64_t height = 0;  // 0: wrong.
+  int64_t height = 0;  // 0 if it is wrong.
   int64_t width = 0;
 };
 
-// One number for both, or two.
+// Reads one number for both dimensions, or two.
 Extents ReadExtents(const LayerReading& layer, const std::string& field,
                     const google::protobuf::RepeatedField<int32_t>& values) {
   if (values.empty() || values.size() > 2) {
@@ -42,13 +42,13 @@ struct Window {
   int64_t padding = 0;
 };
 
-// Height or width after a window has moved over it; 0 if it is not known.
+// Returns the height or width of a window's output; 0 if it is not known.
 int64_t Positions(int64_t extent, int64_t window, const Window& w) {
   if (extent == 0 || window == 0 || w.stride < 1) return 0;
   return (extent + 2 * w.padding - window) / w.stride + 1;
 }
 
-// Moves the window over the input, whose channels stay.
+// Returns the shape of a window's output; the channels stay.
 LayerShape Slide(const LayerReading& layer, const char* what, const Window& w) {
   LayerShape output;
   output.kind = LayerShape::Kind::kImages;

@@ -1,6 +1,6 @@
-// One layer of a config, while it is read: where it is, what comes in, and what
-// is wrong with it. Each kind of layer has a function that checks its fields,
-// adds the layer to a chain, and returns the shape of its output.
+// Reads the layers of a config. A LayerReading has a layer's place, its input
+// and where to report problems. Each kind of layer has a function that checks
+// its fields, adds the layer to a chain, and returns the shape of its output.
 #ifndef MODELS_DESCRIBED_LAYER_READING_H_
 #define MODELS_DESCRIBED_LAYER_READING_H_
 
@@ -26,7 +26,7 @@ namespace ps {
 
 using LayerList = std::vector<std::unique_ptr<Layer>>;
 
-// What all layers of a network share.
+// The state that all layers of a network share.
 struct NetworkReading {
   const ExampleShape* example = nullptr;  // Null: not known.
   ConfigProblems* problems = nullptr;
@@ -42,7 +42,7 @@ struct NetworkReading {
   int64_t num_tokens() const {
     return example == nullptr ? 0 : example->num_tokens();
   }
-  // Nothing is made of a config with problems.
+  // Whether to create layers: there are none for a config with problems.
   bool makes_layers() const {
     return example != nullptr && problems->lines().empty();
   }
@@ -54,26 +54,26 @@ struct LayerReading {
   std::string name;  // "conv2", with the names of the blocks that it is in.
   LayerShape input;
   NetworkReading* network;
-  LayerList* layers;  // The chain that it belongs to.
-  size_t index;       // In the network's description.
+  LayerList* layers;  // The chain to which the layer is added.
+  size_t index;       // The index in the network's description.
 
-  // Report what is wrong: a field of the layer, which may be empty for the
-  // layer itself, or what comes in. `rule` completes "... is VALUE; ".
+  // Report a problem of the layer's field, of the layer itself if `field` is
+  // empty, or of its input. `rule` completes "... is VALUE; ".
   void Wrong(const std::string& field, const std::string& value,
              const std::string& rule) const;
   void WrongInput(const std::string& rule) const;
 
-  // Report a value that is not in [low, high].
+  // Reports a value that is not in [low, high].
   void CheckRange(const std::string& field, int64_t value, int64_t low,
                   int64_t high) const;
-  // Report an input of another kind; whether it may be of this kind.
+  // Reports an input of another kind; returns whether it may be of this kind.
   bool CheckKind(LayerShape::Kind kind) const;
 
   bool makes_layers() const { return network->makes_layers(); }
 };
 
-// The initial values that `config` gives, or `otherwise` if it gives none.
-// `field` is the field that holds it. Fans of 0: he_normal is not possible.
+// Returns the initializer that `config` gives, or `otherwise` if it gives none.
+// `field` is the field that holds it. Fans of 0 forbid he_normal.
 Initializer ReadInitialValues(const LayerReading& layer,
                               const std::string& field,
                               const InitialValuesConfig& config,
@@ -83,8 +83,8 @@ Initializer ReadInitialValues(const LayerReading& layer,
 struct LayerListConfig {
   absl::Span<const LayerConfig* const> layers;
   std::string path;  // "model.layers.layer"
-  // The names of its layers begin with `prefix`; those without a name of their
-  // own go on with `positions` and a number.
+  // The prefix of the layers' names; a layer without a name of its own appends
+  // `positions` and a number to it.
   std::string prefix;
   std::string positions;
   int depth = 0;
@@ -116,7 +116,7 @@ LayerShape ReadFrameWindow(const LayerReading& layer);
 LayerShape ReadLastStep(const LayerReading& layer);
 LayerShape ReadResidual(const LayerReading& layer);
 
-// Checks a batch normalisation and makes its options.
+// Checks a batch normalisation and returns its options.
 BatchNormOptions ReadBatchNormOptions(const LayerReading& layer);
 
 }  // namespace ps

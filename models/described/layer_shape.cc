@@ -20,7 +20,7 @@ int64_t LayerShape::num_elements() const {
   const double product = static_cast<double>(channels) *
                          static_cast<double>(height) *
                          static_cast<double>(width);
-  // Exact below this.
+  // Products are exact below this.
   constexpr double kExact = 0x1p53;
   return product > -kExact && product < kExact
              ? static_cast<int64_t>(product)

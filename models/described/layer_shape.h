@@ -1,4 +1,4 @@
-// The shape of what goes from one layer to the next, as far as it is known.
+// The known part of the shape of a layer's input or output.
 #ifndef MODELS_DESCRIBED_LAYER_SHAPE_H_
 #define MODELS_DESCRIBED_LAYER_SHAPE_H_
 
@@ -18,11 +18,12 @@ struct LayerShape {
     kImages,    // [batch, channels, height, width]
   };
   Kind kind = Kind::kUnknown;
-  // 0: unknown. Without a data set most are.
+  // The dimensions; 0 if unknown. Without a data set most are.
   int64_t channels = 0;
   int64_t height = 0;
   int64_t width = 0;
-  // Images before the first convolution lie in memory as the data set has them.
+  // Whether a convolution precedes. Before the first one, images lie in memory
+  // as the data set has them.
   bool convolved = false;
 
   static LayerShape Sequence(int64_t features) {
@@ -33,19 +34,19 @@ struct LayerShape {
   }
 
   bool is(Kind other) const { return kind == other; }
-  // Numbers in one example, or in one step of a sequence; 0: unknown. Extents
-  // of layers that cannot be may have a product that is too large for int64_t;
-  // it counts as the largest.
+  // The number of elements in one example, or in one step of a sequence; 0:
+  // unknown. If the product of invalid dimensions is too large for int64_t, it
+  // counts as the largest.
   int64_t num_elements() const;
 };
 
-// The input of a network for these examples.
+// Returns the shape of a network's input for these examples.
 LayerShape InputShape(const ExampleShape& example);
 
-// "[batch, 16, 5, 5]", with "?" for what is not known.
+// Returns "[batch, 16, 5, 5]", with "?" for unknown dimensions.
 std::string ToString(const LayerShape& shape);
 
-// Whether both are of one kind, and no extent that both know differs.
+// Whether both are of one kind, and no dimension that both know differs.
 bool MayBeEqual(const LayerShape& a, const LayerShape& b);
 
 }  // namespace ps

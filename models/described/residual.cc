@@ -1,4 +1,4 @@
-// Residual blocks: two lists of layers inside a layer.
+// Reads residual blocks: two lists of layers inside a layer.
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-// Layers for text and speech.
+// Reads layers for text and speech.
 
 #include <string>
 

@@ -1,4 +1,4 @@
-// How often the weights of a model are used.
+// Counts the uses of a model's weights.
 #ifndef MODELS_DESCRIBED_WEIGHT_USES_H_
 #define MODELS_DESCRIBED_WEIGHT_USES_H_
 
@@ -11,10 +11,10 @@
 
 namespace ps {
 
-// For each of model.parameters(): how often each of its weights is used for one
-// example. In a convolution that is once for each position of its output; all
-// others count once, also those of recurrent layers. Errors:
-// kInternal if the model does not describe itself.
+// Returns for each of model.parameters() how often each of its weights is used
+// for one example: in a convolution once for each position of its output,
+// otherwise once, also in recurrent layers. Errors: kInternal if the model does
+// not describe itself.
 absl::StatusOr<std::vector<int64_t>> WeightUses(const Model& model,
                                                 const ExampleShape& example);
 

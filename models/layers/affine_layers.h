@@ -1,4 +1,4 @@
-// Linear layers, and what they share with convolutions.
+// Linear layers, and the code that they share with convolutions.
 #ifndef MODELS_LAYERS_AFFINE_LAYERS_H_
 #define MODELS_LAYERS_AFFINE_LAYERS_H_
 
@@ -16,17 +16,17 @@ struct AffineInitializers {
   Initializer weight;
   Initializer bias;
 
-  // PyTorch's default.
+  // Returns PyTorch's defaults.
   static AffineInitializers FanInUniform(int64_t fan_in);
 };
 
-// A planned operation, and where its parameters lie.
+// A planned operation, and the place of its parameters.
 struct AffinePlan {
   std::unique_ptr<AffineOp> op;
-  // Distance of the bias from the layer's first parameter, in elements. Not
-  // set: there is no bias.
+  // The distance of the bias from the layer's first parameter, in elements;
+  // unset if there is no bias.
   std::optional<int64_t> bias_offset;
-  // The weight is the first parameter of the model, not of the layer.
+  // Whether the weight is the first parameter of the model, not of the layer.
   bool tied = false;
 };
 
@@ -37,11 +37,11 @@ struct LinearOptions {
   int64_t in_features = 0;
   int64_t out_features = 0;
   AffineInitializers initializers;
-  // If set, the layer is applied at every step of a sequence, from [steps,
+  // Whether the layer is applied at every step of a sequence, from [steps,
   // batch, in_features] to [steps, batch, out_features]. Otherwise it takes any
   // plain input that flattens to in_features features.
   bool each_step = false;
-  // If set, the weight is the table of an embedding, the first parameter of the
+  // Whether the weight is the table of an embedding, the first parameter of the
   // model, [out_features, in_features]: Inan et al., "Tying word vectors and
   // word classifiers", and Press and Wolf, "Using the output embedding to
   // improve language models", both 2017. The embedding layer must also be
@@ -49,12 +49,12 @@ struct LinearOptions {
   bool tied = false;
 };
 
-// Parameters: `name`.weight, unless tied, and `name`.bias, as in PyTorch's
-// Linear.
+// Creates a linear layer. Parameters: `name`.weight, unless tied, and
+// `name`.bias, as in PyTorch's Linear.
 std::unique_ptr<Layer> NewLinearLayer(const LinearOptions& options);
 
-// Takes flattened features. Starts with PyTorch's initial values or those
-// given.
+// Creates a linear layer of flattened features, with PyTorch's initial values
+// or those given.
 std::unique_ptr<Layer> NewLinearLayer(std::string name, int64_t in_features,
                                       int64_t out_features);
 std::unique_ptr<Layer> NewLinearLayer(std::string name, int64_t in_features,

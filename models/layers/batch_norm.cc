@@ -16,7 +16,7 @@ class PlannedBatchNorm final : public PlannedLayer {
 
   const ActivationDesc& output() const override { return op_->output(); }
 
-  // Backward needs x; without Backward, nothing does.
+  // Backward needs x; in inference, nothing does.
   bool in_place() const override { return !training_; }
   bool backward_reads_output() const override { return false; }
 

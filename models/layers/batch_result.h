@@ -8,12 +8,12 @@ namespace ps {
 
 struct BatchResult {
   int64_t examples = 0;
-  // Number of items that the loss is the mean over: images, tokens or
+  // The number of items that the loss is the mean over: images, tokens or
   // recordings.
   int64_t targets = 0;
-  double loss = 0;  // Natural logarithm.
-  // Number of targets whose label had the largest output, or one of the five
-  // largest. 0 for speech.
+  double loss = 0;  // The loss, with the natural logarithm.
+  // The number of targets whose label had the largest output, or one of the
+  // five largest. 0 for speech.
   int64_t correct = 0;
   int64_t correct_top5 = 0;
   // For speech, in evaluation: the insertions, deletions and substitutions that

@@ -90,8 +90,8 @@ void PlannedChain::ShareBuffers() {
   }
 }
 
-// Lets layers apply the activation functions that follow them. Not the last
-// one, since Backward would overwrite the caller's dy.
+// Lets layers apply the activation functions that follow them, except the last
+// one, for which Backward would overwrite the caller's dy.
 void PlannedChain::TakeActivations() {
   for (size_t i = 1; i + 1 < steps_.size(); ++i) {
     Step& step = steps_[i];
@@ -116,7 +116,7 @@ absl::Status PlannedChain::AllocateBuffers() {
           ScratchPool::ChainSlot(context_.scratch_depth, scratch_outputs++);
       context_.scratch->Reserve(step.scratch_slot, num_floats);
     }
-    // Reserved for the gradient of this step's output.
+    // This reserves the gradient of this step's output.
     if (context_.training && i + 1 < steps_.size()) {
       for (int turn = 0; turn < 2; ++turn) {
         context_.scratch->Reserve(

@@ -1,4 +1,4 @@
-// A chain of layers: the buffers between them, and the order in which they run.
+// Runs a chain of layers, with the buffers between them.
 #ifndef MODELS_LAYERS_CHAIN_H_
 #define MODELS_LAYERS_CHAIN_H_
 
@@ -27,16 +27,15 @@ struct PlacedLayer {
   bool has_parameters() const { return begin < end; }
 };
 
-// Places the layers' weights one after the other, and likewise their
-// statistics.
+// Places the layers' weights one after the other, and their statistics, too.
 std::vector<PlacedLayer> PlaceLayers(
     std::vector<std::unique_ptr<Layer>> layers);
 
-// Called when the gradient of the chain's weights [begin, end) is final.
+// Reports that the gradient of the chain's weights [begin, end) is final.
 using ChainGradientReady =
     std::function<absl::Status(int64_t begin, int64_t end)>;
 
-// Not thread-safe.
+// A chain of layers, planned for one shape of batch. Not thread-safe.
 class PlannedChain {
  public:
   // Plans every layer, and allocates the buffers between them. The scratch
@@ -46,7 +45,7 @@ class PlannedChain {
       const std::vector<PlacedLayer>& layers, const PlanContext& context,
       const ActivationDesc& input);
 
-  // Always valid, since there is at least one layer.
+  // The output; there is at least one layer.
   const ActivationDesc& output() const { return steps_.back().layer->output(); }
 
   bool backward_reads_output() const;
@@ -55,27 +54,27 @@ class PlannedChain {
   bool records_forward() const;
   bool records_backward() const;
 
-  // The arguments are those of a layer, for the chain as a whole. With a
-  // recorder, which may be null, consecutive layers that can be recorded run in
-  // stretches that are as long as possible.
+  // Runs the chain with a layer's arguments. With a recorder, which may be
+  // null, consecutive layers that can be recorded run in segments that are as
+  // long as possible.
   absl::Status Forward(const PlannedLayer::ForwardArguments& arguments,
                        StretchRecorder* recorder);
 
-  // The same for Backward: a stretch ends where the gradient from a border on
-  // is final, and all that is final then is reported as one range.
+  // Records Backward: a segment ends where the gradient from a border on is
+  // final, and all that is final then is reported as one range.
   struct BackwardRecording {
     StretchRecorder* recorder = nullptr;
     // Positions in the chain's weights. Without dx, layers whose weights all
-    // lie below the lowest are left out: they get no gradient.
+    // lie below the lowest are skipped: they get no gradient.
     std::vector<int64_t> borders;
   };
-  // Does not change dy, unless the last layer is a composite one. `ready` may
-  // be null.
+  // Backpropagates. Does not change dy, unless the last layer is a composite
+  // one. `ready` may be null.
   absl::Status Backward(const PlannedLayer::BackwardArguments& arguments,
                         const ChainGradientReady& ready,
                         const BackwardRecording& recording);
 
-  // Those of a layer, for all of them.
+  // Save and load the state of all layers, as PlannedLayer's functions do.
   absl::Status SaveState(std::string* bytes) const;
   absl::Status LoadState(absl::string_view* bytes);
 
@@ -84,13 +83,13 @@ class PlannedChain {
   enum class Place { kOwn, kScratch, kCaller };
   struct Step {
     std::unique_ptr<PlannedLayer> layer;
-    int64_t begin = 0;  // Position in the chain's weights.
+    int64_t begin = 0;  // The position in the chain's weights.
     int64_t end = 0;
     int64_t statistics_begin = 0;
     size_t time_kind = 0;
     bool timed = false;
     bool in_place = false;  // The output overwrites the input.
-    // The layer before it does its work (PlannedLayer::TakeActivation).
+    // Whether the layer before it does its work (PlannedLayer::TakeActivation).
     bool taken = false;
     Place place = Place::kOwn;
     Tensor own;
@@ -103,17 +102,17 @@ class PlannedChain {
   void TakeActivations();
   absl::Status AllocateBuffers();
   float* OutputOf(size_t i);  // Not for Place::kCaller.
-  // Set up forward_ and backward_ for a pass.
+  // Set the arguments of all steps for a pass.
   void PrepareForward(const PlannedLayer::ForwardArguments& arguments);
   void PrepareBackward(const PlannedLayer::BackwardArguments& arguments,
                        size_t first);
   // Run steps [first, end), in the order of the direction.
   absl::Status RunForward(size_t first, size_t end);
   absl::Status RunBackward(size_t first, size_t end);
-  // The first step of the Backward stretch that begins just below `end`.
+  // Returns the first step of the Backward segment just below `end`.
   size_t FirstOfStretch(const BackwardRecording& recording, size_t first,
                         size_t end) const;
-  // A buffer for a gradient, while another one (in_use) is read.
+  // Returns a buffer for a gradient, while another one (in_use) is read.
   float* GradientBuffer(const float* in_use);
 
   const PlanContext context_;

@@ -1,4 +1,4 @@
-// Convolution as a layer.
+// The layer of a convolution.
 #ifndef MODELS_LAYERS_CONVOLUTION_H_
 #define MODELS_LAYERS_CONVOLUTION_H_
 
@@ -12,8 +12,9 @@
 
 namespace ps {
 
-// Parameters: `name`.weight and, if the shape has a bias, `name`.bias, as in
-// PyTorch's Conv2d, with its initial values or the given ones.
+// Creates the layer. Parameters: `name`.weight and, if the shape has a bias,
+// `name`.bias, as in PyTorch's Conv2d, with its initial values or the given
+// ones.
 std::unique_ptr<Layer> NewConvolutionLayer(std::string name,
                                            int64_t in_channels,
                                            const ConvolutionShape& shape);
@@ -21,11 +22,11 @@ std::unique_ptr<Layer> NewConvolutionLayer(
     std::string name, int64_t in_channels, const ConvolutionShape& shape,
     const AffineInitializers& initializers);
 
-// A square kernel without a bias, as is usual before batch normalisation.
+// Returns a square kernel without a bias, as is usual before normalisation.
 ConvolutionShape SquareKernel(int64_t out_channels, int64_t extent,
                               int64_t stride = 1);
 
-// The number of inputs of one output, and of outputs of one input.
+// Return the number of inputs of one output, and of outputs of one input.
 int64_t FanIn(int64_t in_channels, const ConvolutionShape& shape);
 int64_t FanOut(const ConvolutionShape& shape);
 

@@ -18,7 +18,7 @@
 namespace ps {
 namespace {
 
-// Class of the space; negative if the alphabet has none.
+// Returns the class of the space; negative if the alphabet has none.
 int32_t SpaceClass(const std::string& alphabet) {
   const size_t found = alphabet.find(' ', 1);
   return found == std::string::npos ? -1 : static_cast<int32_t>(found);
@@ -71,7 +71,7 @@ class PlannedCtcLoss final : public PlannedLoss {
   }
 
  private:
-  // The lengths have already been checked.
+  // Adds the errors of the best path. The lengths have already been checked.
   void CountErrors(const Batch& batch, BatchResult* result) const {
     int64_t first = 0;
     for (int64_t i = 0; i < batch_; ++i) {
@@ -100,12 +100,11 @@ class PlannedCtcLoss final : public PlannedLoss {
   const int64_t batch_;
   const int64_t classes_;
   const Shape logits_shape_;        // [steps, batch, classes]
-  std::vector<int32_t> lengths_;    // In steps of the logits.
-  std::vector<float> host_logits_;  // From the latest evaluation.
+  std::vector<int32_t> lengths_;    // The lengths in steps of the logits.
+  std::vector<float> host_logits_;  // The logits of the latest evaluation.
 };
 
-// For logits in a layout of the backend: converts them, since the loss needs
-// them plain.
+// Converts logits in a layout of the backend, since the loss needs them plain.
 class PlannedPlainLoss final : public PlannedLoss {
  public:
   PlannedPlainLoss(std::unique_ptr<UnaryOp> reorder, Tensor logits,
@@ -129,7 +128,7 @@ class PlannedPlainLoss final : public PlannedLoss {
 
  private:
   const std::unique_ptr<UnaryOp> reorder_;
-  Tensor logits_;  // Later their gradient.
+  Tensor logits_;  // The logits, and later their gradient.
   const std::unique_ptr<PlannedLoss> loss_;
 };
 

@@ -11,14 +11,14 @@
 namespace ps {
 
 struct CtcLossOptions {
-  // See ExampleShape. Its space separates words.
+  // The alphabet of ExampleShape. Its space separates words.
   std::string alphabet;
-  // Frames of the recording for each step of the logits; a shorter last group
-  // of frames also has a step.
+  // The frames of the recording for each step of the logits; a shorter last
+  // group of frames also has a step.
   int64_t frames_per_step = 1;
 };
 
-// See tensor/ctc_loss.h for the loss. logits: [steps, batch, classes], with
+// Creates the loss of tensor/ctc_loss.h. logits: [steps, batch, classes], with
 // batches of speech. Runs without a gradient, as in evaluation, also decode the
 // best path and count errors.
 std::unique_ptr<Loss> NewCtcLoss(const CtcLossOptions& options);

@@ -1,4 +1,4 @@
-// Initial values as a config says them.
+// Writes initializers into a config.
 #ifndef MODELS_LAYERS_DESCRIBE_INITIALIZER_H_
 #define MODELS_LAYERS_DESCRIBE_INITIALIZER_H_
 
@@ -9,15 +9,15 @@
 
 namespace ps {
 
-// The numbers of inputs of an output and of outputs of an input; 0 if they mean
-// nothing for a tensor.
+// The numbers of inputs of an output and of outputs of an input; 0 where they
+// have no meaning for a tensor.
 struct Fans {
   int64_t in = 0;
   int64_t out = 0;
 };
 
 // Writes `initializer` into the message that `config` returns, unless it is
-// `usual`, which a config need not say.
+// `usual`, the default.
 template <typename Config>
 void DescribeInitializer(const Initializer& initializer,
                          const Initializer& usual, const Fans& fans,

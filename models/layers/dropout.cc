@@ -17,7 +17,7 @@ class PlannedDropout final : public PlannedLayer {
   bool in_place() const override { return true; }
   bool backward_reads_input() const override { return false; }
   bool backward_reads_output() const override { return false; }
-  // The choice of dropped elements is an argument of the kernels.
+  // The kernels take the choice of dropped elements as an argument.
   bool records_forward() const override { return false; }
   bool records_backward() const override { return false; }
 

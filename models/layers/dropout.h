@@ -1,4 +1,4 @@
-// Dropout as a layer.
+// The layer of dropout.
 #ifndef MODELS_LAYERS_DROPOUT_H_
 #define MODELS_LAYERS_DROPOUT_H_
 
@@ -8,8 +8,9 @@
 
 namespace ps {
 
-// In training, drops each element with `probability`, which is in [0, 1); does
-// nothing in inference. Takes any shape and layout, and can work in place.
+// Creates the layer. In training, it drops each element with `probability`,
+// which is in [0, 1); it does nothing in inference. It takes any shape and
+// layout, and can work in place.
 std::unique_ptr<Layer> NewDropoutLayer(double probability);
 
 }  // namespace ps

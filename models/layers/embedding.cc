@@ -34,7 +34,7 @@ class PlannedEmbedding final : public PlannedLayer {
   absl::Status Backward(const BackwardArguments& a) override {
     CHECK(a.dx == nullptr) << "tokens have no gradient";
     if (!tied_) {
-      // Clears the whole table, though only a few rows had a token: the
+      // The whole table is cleared, though only a few rows had a token: the
       // contents of the others are unknown here, and a NaN among them would
       // stay forever.
       PS_RETURN_IF_ERROR(backend_->vectors().Clear(a.gradient, table_size_));

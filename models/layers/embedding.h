@@ -16,14 +16,14 @@ struct EmbeddingOptions {
   int64_t num_tokens = 0;
   int64_t features = 0;
   Initializer initializer;
-  // A tied output layer above shares the table. It has already written its part
-  // of the gradient when this layer's Backward adds the rest.
+  // Whether a tied output layer above shares the table. It has already written
+  // its part of the gradient when this layer's Backward adds the rest.
   bool tied = false;
 };
 
-// From tokens [steps, batch] to [steps, batch, features]. Parameter:
-// `name`.weight, as in PyTorch's Embedding. It must be the first layer, since
-// it passes no gradient on.
+// Creates the layer, from tokens [steps, batch] to [steps, batch, features].
+// Parameter: `name`.weight, as in PyTorch's Embedding. It must be the first
+// layer, since it passes no gradient on.
 std::unique_ptr<Layer> NewEmbeddingLayer(const EmbeddingOptions& options);
 
 }  // namespace ps

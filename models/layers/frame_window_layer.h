@@ -9,7 +9,7 @@
 
 namespace ps {
 
-// Input: [steps, batch, features]; see FrameWindowShape.
+// Creates the layer. Input: [steps, batch, features]; see FrameWindowShape.
 std::unique_ptr<Layer> NewFrameWindowLayer(const FrameWindowShape& shape);
 
 }  // namespace ps

@@ -21,15 +21,15 @@ struct Initializer {
     return {Kind::kNormal, deviation};
   }
 
-  // PyTorch's default for Conv2d and Linear: kaiming_uniform with a = sqrt(5)
-  // (He et al., "Delving deep into rectifiers", ICCV 2015, with that slope
-  // instead of the ReLU's 0). This is U(-b, b) with b = 1 / sqrt(fan_in), for
-  // weights and biases alike.
+  // Returns PyTorch's default for Conv2d and Linear: kaiming_uniform with a =
+  // sqrt(5) (He et al., "Delving deep into rectifiers", ICCV 2015, with that
+  // slope instead of the ReLU's 0). This is U(-b, b) with b = 1 / sqrt(fan_in),
+  // for weights and biases alike.
   static Initializer FanInUniform(int64_t fan_in);
 
-  // He et al., equation 10: N(0, 2 / fan), which preserves the variance through
-  // ReLUs. `fan` is the number of inputs of an output, or for the backward pass
-  // (equation 14) the number of outputs of an input.
+  // Returns equation 10 of He et al.: N(0, 2 / fan), which preserves the
+  // variance through ReLUs. `fan` is the number of inputs of an output, or for
+  // the backward pass (equation 14) the number of outputs of an input.
   static Initializer HeNormal(int64_t fan);
 
   bool operator==(const Initializer& other) const {

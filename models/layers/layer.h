@@ -1,7 +1,7 @@
-// One layer of a network: its weights, and how it runs.
+// The interface of a network's layers: their weights, and how they run.
 //
 // A Layer does not depend on the batch size. Planning it for one, for training
-// or for inference, makes a PlannedLayer.
+// or for inference, creates a PlannedLayer.
 #ifndef MODELS_LAYERS_LAYER_H_
 #define MODELS_LAYERS_LAYER_H_
 
@@ -25,12 +25,13 @@ namespace ps {
 
 struct LayerParameter {
   std::string name;  // "conv1.weight".
-  Shape shape;       // PyTorch's layout.
+  Shape shape;       // The shape in PyTorch's layout.
   Initializer initializer;
 };
 
 // A value that a layer learns from the batches without a gradient, such as the
-// running mean of batch normalisation. Workers average it from time to time.
+// running mean of batch normalisation (a buffer in PyTorch). Workers average it
+// from time to time.
 struct LayerStatistic {
   std::string name;  // "bn1.running_mean".
   Shape shape;
@@ -42,21 +43,22 @@ using LayerConfigs = google::protobuf::RepeatedPtrField<LayerConfig>;
 
 struct PlanContext {
   Backend* backend = nullptr;      // Not owned; outlives the planned layers.
-  ScratchPool* scratch = nullptr;  // Likewise.
+  ScratchPool* scratch = nullptr;  // Not owned.
   // The nesting depth of this layer in composite layers.
   int scratch_depth = 0;
-  // If false, Backward is never called.
+  // Whether Backward is ever called.
   bool training = false;
-  // Bytes that planned layers keep for activations; Allocate adds to it.
+  // The bytes that planned layers keep for activations; Allocate adds to it.
   int64_t* activation_bytes = nullptr;
   LayerTimes* times = nullptr;  // Not owned.
 
-  // Zeroed memory for a planned layer to keep; adds to activation_bytes.
+  // Returns zeroed memory for a planned layer; adds to activation_bytes.
   absl::StatusOr<Tensor> Allocate(const Shape& shape) const;
 };
 
-// Pointers are to the backend's memory. Pointers to weights, gradients and
-// statistics are to the layer's first one; its others follow.
+// A layer, planned for one shape. Pointers are to the backend's memory.
+// Pointers to weights, gradients and statistics are to the layer's first one;
+// its others follow.
 class PlannedLayer {
  public:
   virtual ~PlannedLayer() = default;
@@ -73,14 +75,14 @@ class PlannedLayer {
   struct ForwardArguments {
     const float* x = nullptr;
     const float* weights = nullptr;
-    // Training updates them; inference reads them.
+    // The statistics, which training updates and inference reads.
     float* statistics = nullptr;
     float* y = nullptr;  // Overwritten.
-    // Determines all random draws of this pass; differs from layer to layer.
+    // The key of all random draws of this pass; differs from layer to layer.
     uint64_t random_key = 0;
     // The model's flat vector, for weights that belong to another layer.
     const float* model_weights = nullptr;
-    // If set, the chain that runs the layer first calls ResetState; composite
+    // Whether the chain that runs the layer first calls ResetState; composite
     // layers pass it on.
     bool reset_state = false;
   };
@@ -89,7 +91,7 @@ class PlannedLayer {
   struct BackwardArguments {
     const float* x = nullptr;
     const float* y = nullptr;
-    // Composite layers may overwrite it.
+    // The gradient of y, which composite layers may overwrite.
     float* dy = nullptr;
     const float* weights = nullptr;
     // Both are overwritten. dx is null in the lowest layer with parameters,
@@ -101,14 +103,14 @@ class PlannedLayer {
     const float* model_weights = nullptr;
     float* model_gradient = nullptr;
   };
-  // Belongs to the latest Forward, with the same x and y.
+  // Backpropagates the latest Forward, with the same x and y.
   virtual absl::Status Backward(const BackwardArguments& arguments) = 0;
 
   // The function, if this layer is an activation function and nothing else.
   virtual std::optional<Activation> activation() const { return std::nullopt; }
-  // Takes over the function of the layer that follows in place, if that saves a
-  // pass over memory: Forward's y is then the function's value, and Backward
-  // reads y and overwrites dy. False: nothing changes.
+  // Fuses the function of the layer that follows in place, if that saves a pass
+  // over memory: Forward's y is then the function's value, and Backward reads y
+  // and overwrites dy. Returns false if nothing changes.
   virtual bool TakeActivation(Activation) { return false; }
 
   // Whether every call with the same pointers gives the backend exactly the
@@ -118,10 +120,10 @@ class PlannedLayer {
   virtual bool records_forward() const { return true; }
   virtual bool records_backward() const { return true; }
 
-  // Forgets the state that a recurrent layer carries from batch to batch.
+  // Clears the state that a recurrent layer carries from batch to batch.
   virtual absl::Status ResetState() { return absl::OkStatus(); }
-  // Append this state to *bytes for a checkpoint, and take it off their front
-  // again (RecurrentOp). Composite layers save what is in them.
+  // Append this state to *bytes for a checkpoint, and consume it from their
+  // front (RecurrentOp). Composite layers save the state of their layers.
   virtual absl::Status SaveState(std::string*) const {
     return absl::OkStatus();
   }
@@ -134,20 +136,20 @@ class Layer {
  public:
   virtual ~Layer() = default;
 
-  // Its name in tables of time: "convolution", "lstm". Empty for a layer that
-  // is made of others, which have their own names.
+  // The layer's kind in tables of time: "convolution", "lstm". Empty for a
+  // composite layer, whose layers have their own kinds.
   virtual std::string kind() const = 0;
 
-  // In their order in the flat vector; empty for a layer without weights.
+  // The parameters in flat order; empty for a layer without weights.
   virtual std::vector<LayerParameter> parameters() const { return {}; }
   virtual std::vector<LayerStatistic> statistics() const { return {}; }
 
-  // Appends what a config says to get this layer. Its name is the front part
-  // of the names of its tensors.
+  // Appends the config of this layer. Its name is the common prefix of the
+  // names of its tensors.
   virtual void Describe(LayerConfigs* layers) const = 0;
 
-  // Errors: kInvalidArgument, naming the shapes, for an input that does not
-  // fit.
+  // Plans the layer. Errors: kInvalidArgument, naming the shapes, for an input
+  // that does not fit.
   virtual absl::StatusOr<std::unique_ptr<PlannedLayer>> Plan(
       const PlanContext& context, const ActivationDesc& input) const = 0;
 };

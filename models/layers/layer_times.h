@@ -1,4 +1,4 @@
-// Measures where a model's time goes, by kind of layer.
+// Measures a model's time by kind of layer.
 #ifndef MODELS_LAYERS_LAYER_TIMES_H_
 #define MODELS_LAYERS_LAYER_TIMES_H_
 
@@ -13,8 +13,8 @@
 
 namespace ps {
 
-// Not thread-safe. Costs two readings of the clock for each layer and
-// direction.
+// Sums times. Not thread-safe. Costs two readings of the clock for each layer
+// and direction.
 class LayerTimes {
  public:
   struct Entry {
@@ -24,7 +24,7 @@ class LayerTimes {
   };
 
   enum class Direction { kForward, kBackward };
-  // Passed to a listener after a layer, or a part of one, has run.
+  // The run of a layer, or of a part of one, which a listener is told.
   struct Span {
     absl::string_view kind;
     Direction direction;
@@ -40,7 +40,7 @@ class LayerTimes {
     if (listener_ != nullptr) listener_(span);
   }
 
-  // The number of a kind; equal names have the same number.
+  // Returns the number of a kind; equal names have the same number.
   size_t Kind(absl::string_view kind) {
     for (size_t i = 0; i < entries_.size(); ++i) {
       if (entries_[i].kind == kind) return i;
@@ -51,7 +51,7 @@ class LayerTimes {
 
   Entry& entry(size_t kind) { return entries_[kind]; }
 
-  // In order of first use.
+  // The kinds in order of first use.
   const std::vector<Entry>& entries() const { return entries_; }
 
   void Clear() {

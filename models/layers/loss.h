@@ -18,10 +18,10 @@ class PlannedLoss {
  public:
   virtual ~PlannedLoss() = default;
 
-  // logits: as planned, in the backend's memory. dlogits, which has the same
-  // size, receives the gradient of the mean loss unless it is null; it may be
-  // the memory of the logits. Errors: kInvalidArgument, naming example and
-  // value, for labels that are not classes.
+  // Computes the loss. logits: as planned, in the backend's memory. dlogits,
+  // which has the same size, receives the gradient of the mean loss unless it
+  // is null; it may be the memory of the logits. Errors: kInvalidArgument,
+  // naming example and value, for labels that are not classes.
   virtual absl::StatusOr<BatchResult> Run(const Batch& batch,
                                           const float* logits,
                                           float* dlogits) = 0;
@@ -31,18 +31,18 @@ class Loss {
  public:
   virtual ~Loss() = default;
 
-  // See Model::CheckSequences.
+  // Implements Model::CheckSequences.
   virtual absl::Status CheckSequences(const LabelledSequences&) const {
     return absl::OkStatus();
   }
 
-  // Errors: kInvalidArgument for logits of the wrong shape.
+  // Plans the loss. Errors: kInvalidArgument for logits of the wrong shape.
   virtual absl::StatusOr<std::unique_ptr<PlannedLoss>> Plan(
       const PlanContext& context, const ActivationDesc& logits) const = 0;
 };
 
-// Mean cross entropy of softmax(logits); logits: [batch, classes], or
-// [steps, batch, classes] with labels [steps, batch].
+// Creates the mean cross entropy of softmax(logits); logits: [batch, classes],
+// or [steps, batch, classes] with labels [steps, batch].
 std::unique_ptr<Loss> NewSoftmaxCrossEntropy();
 
 }  // namespace ps

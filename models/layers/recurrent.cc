@@ -31,7 +31,7 @@ struct Offsets {
 
 class PlannedRecurrent final : public PlannedLayer {
  public:
-  // kind: "lstm" or "gru".
+  // `kind` is "lstm" or "gru".
   PlannedRecurrent(std::unique_ptr<RecurrentOp> op, const Offsets& offsets,
                    absl::string_view kind, LayerTimes* times)
       : op_(std::move(op)),
@@ -110,7 +110,7 @@ class RecurrentLayer final : public Layer {
   explicit RecurrentLayer(const RecurrentOptions& options)
       : options_(options) {}
 
-  // Its products and its cells have their own kinds.
+  // The layer's products and its cells have their own kinds.
   std::string kind() const override { return ""; }
 
   std::vector<LayerParameter> parameters() const override {

@@ -14,16 +14,17 @@ namespace ps {
 
 struct RecurrentOptions {
   std::string name = "rnn";
-  int64_t index = 0;  // Index in a stack of layers that share the name.
+  int64_t index = 0;  // The index in a stack of layers that share the name.
   RecurrentShape shape;
-  int64_t features = 0;  // Features of its input.
+  int64_t features = 0;  // The number of features of its input.
   Initializer initializer;
 };
 
-// From [steps, batch, features] to [steps, batch, hidden]. Parameters, as in
-// PyTorch's LSTM and GRU: `name`.weight_ih_l`index`, weight_hh_l, bias_ih_l and
-// bias_hh_l. The state carries over from Forward to Forward until ResetState;
-// no gradient flows from one Forward into the previous one.
+// Creates the layer, from [steps, batch, features] to [steps, batch, hidden].
+// Parameters, as in PyTorch's LSTM and GRU: `name`.weight_ih_l`index`,
+// weight_hh_l, bias_ih_l and bias_hh_l. The state carries over from Forward to
+// Forward until ResetState; no gradient flows from one Forward into the
+// previous one.
 std::unique_ptr<Layer> NewRecurrentLayer(const RecurrentOptions& options);
 
 }  // namespace ps

@@ -25,7 +25,7 @@ class PlannedResidualBlock final : public PlannedLayer {
   struct Parts {
     std::unique_ptr<PlannedChain> main;
     std::unique_ptr<BatchNormOp> norm;
-    std::unique_ptr<PlannedChain> shortcut;  // Null: the input itself.
+    std::unique_ptr<PlannedChain> shortcut;  // Null if it is the input itself.
     std::unique_ptr<SumOp> gradient_sum;     // Adds the paths' input gradients.
     bool shortcut_has_parameters = false;
     Offsets norm_begin;
@@ -141,7 +141,7 @@ class PlannedResidualBlock final : public PlannedLayer {
     return ScratchPool::CompositeSlot(context_.scratch_depth, turn);
   }
 
-  // The input of the norm, which training keeps for Backward.
+  // Returns the input of the norm, which training keeps for Backward.
   float* MainOutput() {
     return context_.training ? main_output_.data()
                              : context_.scratch->data(slot(0));
@@ -151,7 +151,7 @@ class PlannedResidualBlock final : public PlannedLayer {
   const Parts p_;
   const size_t norm_time_;
   const size_t sum_time_;
-  Tensor main_output_;  // Training only.
+  Tensor main_output_;  // The input of the norm; in training only.
 };
 
 class ResidualBlock final : public Layer {

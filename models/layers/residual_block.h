@@ -17,17 +17,17 @@ struct ResidualBlockParts {
   // The batch normalisation at the end of the main path. It adds the shortcut
   // and applies the ReLU in the same pass over memory.
   BatchNormOptions norm;  // `after` must be kNothing.
-  // If empty, the input itself.
+  // The shortcut; if empty, the input itself.
   std::vector<std::unique_ptr<Layer>> shortcut;
 };
 
-// Names a block that a config describes by what all names in it share, up to a
-// dot, and takes that out of those: "layer1.0" for "layer1.0.conv1" and
-// "layer1.0.bn1".
+// Names a block that a config describes by the common prefix of all names in
+// it, up to a dot, and removes it from those: "layer1.0" for "layer1.0.conv1"
+// and "layer1.0.bn1".
 void NameBlock(LayerConfig* block);
 
-// y = relu(norm(main(x)) + shortcut(x)). Parameters and statistics are in the
-// order main, norm, shortcut.
+// Creates the layer y = relu(norm(main(x)) + shortcut(x)). Parameters and
+// statistics are in the order main, norm, shortcut.
 std::unique_ptr<Layer> NewResidualBlock(ResidualBlockParts parts);
 
 }  // namespace ps

@@ -1,5 +1,5 @@
-// Memory that layers use in turn, such as the gradient of an activation while
-// the layer below computes its own gradient from it.
+// Provides memory that layers use in turn, such as the gradient of an
+// activation while the layer below computes its own gradient from it.
 #ifndef MODELS_LAYERS_SCRATCH_POOL_H_
 #define MODELS_LAYERS_SCRATCH_POOL_H_
 
@@ -14,9 +14,10 @@
 
 namespace ps {
 
-// A chain of layers at depth d uses slot kSlotsPerDepth x d and the next one. A
-// composite layer in this chain uses the two slots after those for itself, and
-// depth d + 1 for its own chains. Not thread-safe.
+// Scratch memory in slots. A chain of layers at depth d uses slot
+// kSlotsPerDepth x d and the next one. A composite layer in this chain uses the
+// two slots after those for itself, and depth d + 1 for its own chains. Not
+// thread-safe.
 class ScratchPool {
  public:
   static constexpr int kSlotsPerDepth = 4;
@@ -28,13 +29,13 @@ class ScratchPool {
     return ChainSlot(depth, turn) + 2;
   }
 
-  // For planning: `slot` must hold at least this many floats.
+  // Requires `slot` to hold at least this many floats; call it when planning.
   void Reserve(int slot, int64_t num_floats) {
     if (slot >= static_cast<int>(sizes_.size())) sizes_.resize(slot + 1);
     sizes_[slot] = std::max(sizes_[slot], num_floats);
   }
 
-  // To be called once, after planning.
+  // Allocates the slots; call it once, after planning.
   absl::Status Allocate(Backend* backend) {
     for (const int64_t size : sizes_) {
       PS_ASSIGN_OR_RETURN(slots_.emplace_back(), backend->Allocate({size}));
@@ -42,7 +43,7 @@ class ScratchPool {
     return absl::OkStatus();
   }
 
-  // To be called after Allocate; the slot must have been reserved.
+  // Returns the slot, which was reserved before Allocate.
   float* data(int slot) { return slots_[slot].data(); }
 
   int64_t num_floats() const {
@@ -52,7 +53,7 @@ class ScratchPool {
   }
 
  private:
-  std::vector<int64_t> sizes_;  // [slot], in floats.
+  std::vector<int64_t> sizes_;  // The size of each slot, [slot], in floats.
   std::vector<Tensor> slots_;
 };
 

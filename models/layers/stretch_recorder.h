@@ -1,4 +1,4 @@
-// Stretches of a plan's work, which the backend records when they repeat.
+// Runs segments of a plan's work, which the backend records when they repeat.
 #ifndef MODELS_LAYERS_STRETCH_RECORDER_H_
 #define MODELS_LAYERS_STRETCH_RECORDER_H_
 
@@ -18,12 +18,13 @@
 
 namespace ps {
 
-// A range of consecutive layers, run in one direction.
+// A segment: a range of consecutive layers, run in one direction.
 struct Stretch {
   LayerTimes::Direction direction = LayerTimes::Direction::kForward;
-  size_t first = 0;           // Position in the chain.
-  size_t end = 0;             // Position after the last layer.
-  bool resets_state = false;  // Resets recurrent layers first.
+  size_t first = 0;  // Position in the chain.
+  size_t end = 0;    // The position after the last layer.
+  // Whether the segment first resets recurrent layers.
+  bool resets_state = false;
 
   bool operator<(const Stretch& other) const {
     return std::tie(direction, first, end, resets_state) <
@@ -32,22 +33,22 @@ struct Stretch {
   }
 };
 
-// Not thread-safe.
+// Records segments. Not thread-safe.
 class StretchRecorder {
  public:
   using Work = std::function<absl::Status()>;
 
-  // None is owned, and all outlive this object. Adds to `counts`.
+  // The pointers are not owned and must outlive this object. Adds to `counts`.
   StretchRecorder(Backend* backend, LayerTimes* times, RecordingCounts* counts)
       : backend_(backend), times_(times), counts_(counts) {}
 
-  // Begins a pass on memory at these addresses. Forgets the recordings of this
-  // direction that were made with other addresses, and all recordings if the
-  // backend has moved its own memory.
+  // Begins a pass on memory at these addresses. Discards the recordings of this
+  // direction with other addresses, and all recordings if the backend has moved
+  // its own memory.
   void Begin(LayerTimes::Direction direction,
              const std::vector<const void*>& addresses);
 
-  // Does the work of a stretch, which must be the same work each time. The
+  // Does the work of a segment, which must be the same work each time. The
   // first time it simply runs, since libraries prepare themselves then; the
   // second time it is recorded, and later it is replayed from the recording,
   // which keeps `work`. If a recording fails, the log says why, and nothing is
@@ -60,10 +61,11 @@ class StretchRecorder {
   Backend* const backend_;
   LayerTimes* const times_;
   RecordingCounts* const counts_;
-  bool works_ = true;  // Until a recording fails.
+  // Whether recording works; false after a recording has failed.
+  bool works_ = true;
   int64_t memory_version_ = 0;
   std::map<LayerTimes::Direction, std::vector<const void*>> addresses_;
-  // One for each stretch that has run; null: not recorded yet.
+  // One recording for each segment that has run; null if not recorded yet.
   std::map<Stretch, std::unique_ptr<Recording>> recordings_;
 };
 

@@ -12,7 +12,7 @@
 namespace ps {
 namespace {
 
-// How a kind of operation uses memory; see PlannedLayer.
+// An operation's use of memory; see PlannedLayer.
 struct MemoryUse {
   bool in_place = false;
   bool backward_reads_input = false;
@@ -50,7 +50,7 @@ class PlannedUnary final : public PlannedLayer {
   const std::optional<Activation> activation_;
 };
 
-// Plans an operation of the backend.
+// Creates an operation of the backend.
 using Planner = std::function<absl::StatusOr<std::unique_ptr<UnaryOp>>(
     Backend& backend, const ActivationDesc& input)>;
 

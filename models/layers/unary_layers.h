@@ -13,29 +13,29 @@ namespace ps {
 
 std::unique_ptr<Layer> NewPoolingLayer(const PoolingShape& shape);
 
-// The mean over height and width; output: [batch, channels].
+// Creates a layer of the mean over height and width; output: [batch, channels].
 std::unique_ptr<Layer> NewGlobalPoolingLayer();
 
-// From a sequence, [steps, batch, features], to [batch, features]: the mean
-// over its steps, or the last one.
+// Create layers from a sequence, [steps, batch, features], to [batch,
+// features]: the mean over its steps, or the last one.
 std::unique_ptr<Layer> NewMeanOfStepsLayer();
 std::unique_ptr<Layer> NewLastStepLayer();
 
-// Averages over out_height x out_width parts.
+// Creates a layer that averages over out_height x out_width parts.
 std::unique_ptr<Layer> NewAdaptivePoolingLayer(int64_t out_height,
                                                int64_t out_width);
 
-// A shortcut without weights.
+// Creates a residual block's shortcut without weights.
 std::unique_ptr<Layer> NewSubsamplingLayer(const SubsamplingShape& shape);
 
 std::unique_ptr<Layer> NewActivationLayer(Activation function);
 std::unique_ptr<Layer> NewReluLayer();
 
-// Converts an activation to plain order, [batch, channels, height, width],
-// which is the order that a linear layer flattens.
+// Creates a layer that converts an activation to plain order, [batch, channels,
+// height, width], which is the order that a linear layer flattens.
 std::unique_ptr<Layer> NewPlainOrderLayer();
 
-// The same, as [batch, channels x height x width].
+// Creates a layer that also flattens: [batch, channels x height x width].
 std::unique_ptr<Layer> NewFlattenLayer();
 
 }  // namespace ps

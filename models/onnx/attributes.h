@@ -1,5 +1,5 @@
-// Attributes of a node of an ONNX graph, with their defaults. Values of another
-// type count as missing.
+// Reads attributes of a node of an ONNX graph, with their defaults. Values of
+// another type count as missing.
 #ifndef MODELS_ONNX_ATTRIBUTES_H_
 #define MODELS_ONNX_ATTRIBUTES_H_
 
@@ -11,7 +11,7 @@
 
 namespace ps {
 
-// Null if the node has none of this name.
+// Returns the attribute; null if the node has none of this name.
 const onnx::AttributeProto* FindAttribute(const onnx::NodeProto& node,
                                           const std::string& name);
 int64_t IntegerAttribute(const onnx::NodeProto& node, const char* name,

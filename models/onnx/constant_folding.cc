@@ -11,16 +11,16 @@ namespace {
 
 using Integers = std::vector<int64_t>;
 
-// Inputs of a Concat, outputs of a Split, and elements of an input that is a
-// list, as of indices or extents. Longer ones would take long if many nodes had
-// them.
+// The most inputs of a Concat, outputs of a Split, and elements of an input
+// that is a list, as of indices or dimensions. Longer ones would take long if
+// many nodes had them.
 constexpr size_t kMaxPieces = 1024;
-// Beyond the ends of every tensor.
+// Steps this large go beyond the ends of every tensor.
 constexpr int64_t kMaxStep = int64_t{1} << 31;
 constexpr int64_t kFar = int64_t{1} << 40;
 
-// Elements that are copied: `shape` of them, which lie at `begin` and at these
-// distances in the tensor that is read, and in the one that is made.
+// Elements to copy: `shape` of them, with a begin and strides in the source
+// tensor, and in the target.
 struct Piece {
   const OnnxTensor* from;
   Integers shape;
@@ -30,15 +30,15 @@ struct Piece {
   Integers to_strides;
 };
 
-// A tensor that is put together of pieces.
+// A tensor that is assembled from pieces.
 struct Assembly {
   Integers shape;
   std::vector<Piece> pieces;
 };
 using Assemblies = std::optional<std::vector<Assembly>>;
 
-// The distances of elements that lie one after the other. CheckedSize(shape) is
-// not negative.
+// Returns the strides of contiguous elements. CheckedSize(shape) must not be
+// negative.
 Integers Strides(const Integers& shape) {
   Integers strides(shape.size(), 1);
   for (size_t i = shape.size(); i > 1; --i) {
@@ -65,7 +65,7 @@ void Copy(const Piece& piece, const std::vector<T>& from, std::vector<T>* to) {
   }
 }
 
-// One output, of these elements of `from`.
+// Returns one output that views these elements of `from`.
 Assemblies View(const OnnxTensor* from, Integers shape, Integers strides,
                 int64_t begin = 0) {
   if (CheckedSize(shape) < 0) return std::nullopt;
@@ -73,7 +73,7 @@ Assemblies View(const OnnxTensor* from, Integers shape, Integers strides,
   return std::vector<Assembly>{{std::move(shape), {std::move(piece)}}};
 }
 
-// The same elements with another shape.
+// Returns one output of the same elements with another shape.
 Assemblies Reshaped(const OnnxTensor* from, Integers shape) {
   const int64_t size = CheckedSize(shape);
   if (size < 0 || size != CheckedSize(from->shape)) return std::nullopt;
@@ -81,7 +81,7 @@ Assemblies Reshaped(const OnnxTensor* from, Integers shape) {
   return View(from, std::move(shape), std::move(strides));
 }
 
-// An axis that counts from the end if it is negative; -1 if there is none.
+// Resolves an axis, which counts from the end if negative; -1 if there is none.
 int64_t Axis(int64_t axis, size_t rank) {
   const int64_t n = static_cast<int64_t>(rank);
   return axis >= -n && axis < n ? (axis + n) % n : -1;
@@ -100,7 +100,7 @@ class Folding {
           absl::Span<const OnnxTensor* const> inputs)
       : node_(node), inputs_(inputs) {}
 
-  // Finds out what the outputs are made of.
+  // Returns the pieces of each output.
   Assemblies Plan() {
     const std::string& op = node_.op_type();
     if (op == "ConstantOfShape") return PlanConstantOfShape();
@@ -119,7 +119,7 @@ class Folding {
   }
 
  private:
-  // The integers of an input, or of an attribute, as old opsets have them.
+  // Returns the integers of an input or, in old opsets, of an attribute.
   Integers List(size_t input, const char* attribute) const {
     if (input < inputs_.size()) {
       return inputs_[input] == nullptr ? Integers() : inputs_[input]->integers;
@@ -335,7 +335,7 @@ class Folding {
     return std::vector<Assembly>{std::move(whole)};
   }
 
-  // Rows of x, or whatever its axis counts.
+  // Gathers rows of x, or along its axis.
   Assemblies PlanGather() {
     const OnnxTensor& x = *inputs_[0];
     const int64_t axis =
@@ -346,7 +346,7 @@ class Folding {
     const OnnxTensor& indices = *inputs_[1];
     const int64_t count = static_cast<int64_t>(indices.integers.size());
     if (CheckedSize(indices.shape) != count) return std::nullopt;
-    // The indices as one axis.
+    // The indices are flattened to one axis.
     Integers row = x.shape, rows = x.shape;
     row[axis] = 1;
     rows[axis] = count;
@@ -379,7 +379,7 @@ class Folding {
     }
     const int64_t extent = x.shape[axis];
     Integers sizes = List(1, "split");
-    // Equal parts; the last may be smaller.
+    // The parts are equal; the last may be smaller.
     if (sizes.empty()) {
       const int64_t part = (extent + parts - 1) / parts;
       for (int64_t i = 0; i < parts; ++i) {
@@ -405,7 +405,7 @@ class Folding {
 
   const onnx::NodeProto& node_;
   const absl::Span<const OnnxTensor* const> inputs_;
-  OnnxTensor made_;  // What an output is made of that is no input.
+  OnnxTensor made_;  // The source of an output that is computed and no input.
 };
 
 }  // namespace
@@ -424,7 +424,7 @@ std::optional<std::vector<OnnxTensor>> FoldNode(
                           inputs[i]->integers.size() > kMaxPieces;
     if (too_long || !HasValues(*inputs[i])) return std::nullopt;
   }
-  // A Cast makes its values before their number is known to be small enough.
+  // A Cast computes its values before their number is known to be small enough.
   if (CheckedSize(inputs[0]->shape) > most && node.op_type() == "Cast") {
     *too_large = true;
     return std::nullopt;
@@ -454,7 +454,7 @@ std::optional<std::vector<OnnxTensor>> FoldNode(
                          });
     };
     const bool floats = has(&OnnxTensor::floats);
-    // A Concat of both types.
+    // A Concat of both types is not computed.
     if (floats && has(&OnnxTensor::integers)) return std::nullopt;
     if (floats) {
       tensor.floats.resize(size);

@@ -13,13 +13,12 @@
 
 namespace ps {
 
-// The outputs of a Cast, Concat, ConstantOfShape, Expand, Gather, Reshape,
-// Shape, Slice, Split, Squeeze, Transpose or Unsqueeze. Nothing for other
-// operators, for tensors of other types than float32 and int64, for
-// inputs that do not fit each other, and where the outputs have more than
-// `most` elements, which are then not made (*too_large becomes true).
-// `inputs` has one tensor for each input of the node; null where its name is
-// empty.
+// Returns the outputs of a Cast, Concat, ConstantOfShape, Expand, Gather,
+// Reshape, Shape, Slice, Split, Squeeze, Transpose or Unsqueeze. Returns
+// nothing for other operators, for tensors of other types than float32 and
+// int64, for inputs that do not fit each other, and if the outputs had more
+// than `most` elements (*too_large becomes true). `inputs` has one tensor for
+// each input of the node; null where its name is empty.
 std::optional<std::vector<OnnxTensor>> FoldNode(
     const onnx::NodeProto& node, absl::Span<const OnnxTensor* const> inputs,
     int64_t most, bool* too_large);

@@ -94,7 +94,7 @@ class Exporter {
         "a frame_window has no counterpart in ONNX");
   }
 
-  // The tensor of this name and shape, as a constant of the graph.
+  // Adds the tensor of this name and shape as a constant of the graph.
   Value Tensor(const std::string& name, const std::vector<int64_t>& shape) {
     PS_ASSIGN_OR_RETURN(const absl::Span<const float> values,
                         Values(name, shape));
@@ -178,7 +178,7 @@ class Exporter {
       PS_ASSIGN_OR_RETURN(inputs.emplace_back(),
                           Tensor(layer.name + part, {layer.input.channels}));
     }
-    // ONNX's momentum is the part that stays.
+    // ONNX's momentum is the weight of the old value.
     return graph_.Add("BatchNormalization", inputs, layer.name)
         .SetFloat("epsilon", static_cast<float>(config.epsilon()))
         .SetFloat("momentum", static_cast<float>(1 - config.momentum()))
@@ -227,7 +227,7 @@ class Exporter {
         .output();
   }
 
-  // Every stride-th pixel, with channels of zeros on both sides.
+  // Takes every stride-th pixel, with channels of zeros on both sides.
   Value AddSubsampling(const DescribedLayer& layer, std::string x) {
     const int64_t stride = layer.config->subsampling().stride();
     const int64_t end = std::numeric_limits<int32_t>::max();
@@ -295,7 +295,7 @@ class Exporter {
                       graph_.Floats(name + ".R", {1, rows, hidden},
                                     ToOnnxGates(recurrent, lstm)),
                       graph_.Floats(name + ".B", {1, 2 * rows}, biases)},
-                     // As PyTorch names them.
+                     // PyTorch uses such names.
                      i == 0 ? absl::StrCat("/", layer.name, "/", op)
                             : absl::StrCat("/", layer.name, "/", op, "_", i));
       node.Set("hidden_size", hidden);
@@ -308,13 +308,13 @@ class Exporter {
   }
 
   const std::vector<DescribedLayer>& layers_;
-  const int64_t num_tokens_;  // Of text.
+  const int64_t num_tokens_;  // The number of tokens of text.
   size_t next_ = 0;
   GraphWriter graph_;
   std::map<std::string, const SafetensorsTensor*> tensors_;
 };
 
-// Declares an input or output; an extent of -1 is one that may be any number.
+// Declares an input or output; a dimension of -1 may be any number.
 void Declare(const std::string& name, onnx::TensorProto::DataType type,
              const std::vector<std::pair<const char*, int64_t>>& extents,
              onnx::ValueInfoProto* value) {

@@ -10,8 +10,8 @@
 namespace ps {
 namespace {
 
-// Exporters cut weights into gates and join them in another order. More copies
-// than these are an attack on memory.
+// The most copies. Exporters cut weights into gates and join them in another
+// order. More copies than these are an attack on memory.
 constexpr int64_t kMostCopies = 4;
 constexpr int64_t kFewElements = 1 << 20;
 

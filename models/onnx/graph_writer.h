@@ -17,7 +17,7 @@ class OnnxNode {
  public:
   explicit OnnxNode(onnx::NodeProto* node) : node_(node) {}
 
-  // The name of its output.
+  // Returns the name of the node's output.
   const std::string& output() const { return node_->output(0); }
 
   OnnxNode& Set(const char* name, int64_t value);
@@ -31,22 +31,22 @@ class OnnxNode {
   onnx::NodeProto* const node_;  // Not owned.
 };
 
-// Not thread-safe.
+// Builds a graph. Not thread-safe.
 class GraphWriter {
  public:
   explicit GraphWriter(onnx::GraphProto* graph) : graph_(graph) {}
 
-  // Adds a node. Empty inputs are those that are left out. Its name is `name`,
-  // or a number if that is empty.
+  // Adds a node. Empty inputs are omitted ones. Its name is `name`, or a number
+  // if that is empty.
   OnnxNode Add(const std::string& op, const std::vector<std::string>& inputs,
                const std::string& name = "");
 
-  // Add constants, and return their names. A name is given once; another one
-  // with the same name is the same.
+  // Add constants, and return their names. A second constant with the same name
+  // is the first one.
   std::string Floats(const std::string& name, const std::vector<int64_t>& dims,
                      absl::Span<const float> values);
   std::string Integers(const std::vector<int64_t>& values);
-  std::string Integer(int64_t value);  // Without extents.
+  std::string Integer(int64_t value);  // A constant without dimensions.
   std::string Scalar(float value);
 
  private:

@@ -37,17 +37,18 @@ class Walk {
   const std::map<std::string, int>& left_out() const {
     return nodes_.left_out();
   }
-  // Batch normalisations that the blocks need and the graph lacks.
+  // The number of normalisations that the blocks need and the graph lacks.
   int added_norms() const { return added_norms_; }
 
   struct Path {
     std::vector<ImportedLayer> layers;
     ImportedValue end;
-    // The Add in which the path meets another one; null: it is the output.
+    // The Add in which the path meets another one; null if it ends in the
+    // output.
     const onnx::NodeProto* join = nullptr;
   };
 
-  // first: the node to begin with, where others read the value, too.
+  // Follows a value, from `first` if other nodes read the value, too.
   absl::StatusOr<Path> Follow(ImportedValue value, const onnx::NodeProto* first,
                               int depth) {
     Path path;
@@ -101,7 +102,7 @@ class Walk {
     return !path.layers.empty() && path.layers.back().config.has_batch_norm();
   }
 
-  // Two paths from the end of *path, an Add and a Relu.
+  // Reads two paths from the end of *path, an Add and a Relu.
   absl::Status ReadBlock(const std::vector<const onnx::NodeProto*>& readers,
                          int depth, Path* path) {
     if (depth == kMaxDepth) {
@@ -137,8 +138,8 @@ class Walk {
     return absl::OkStatus();
   }
 
-  // PyTorch folds batch normalisation into convolutions when it exports for
-  // inference. A block needs one: this one changes nothing.
+  // Adds a batch normalisation that changes nothing, which a block needs:
+  // PyTorch folds it into the convolution when it exports for inference.
   static absl::Status AddNorm(Path* path) {
     if (path->layers.empty() || path->end.channels == 0) {
       return absl::UnimplementedError(
@@ -163,8 +164,8 @@ class Walk {
   int added_norms_ = 0;
 };
 
-// Moves the layers' configs into a list of the network, and what else is known
-// of them behind those before, in the order in which the layers are described.
+// Moves the layers' configs into a list of the network, and appends the layers
+// to *all, in the order in which they are described.
 void Collect(std::vector<ImportedLayer>* layers, LayerConfigs* configs,
              std::vector<ImportedLayer>* all) {
   for (ImportedLayer& layer : *layers) {
@@ -182,7 +183,7 @@ void Collect(std::vector<ImportedLayer>* layers, LayerConfigs* configs,
   }
 }
 
-// The field that says what a layer is: "max_pooling".
+// Returns the field that gives the kind of a layer: "max_pooling".
 const std::string& KindOf(const LayerConfig& layer) {
   return LayerConfig::descriptor()
       ->FindFieldByNumber(layer.kind_case())
@@ -195,10 +196,10 @@ bool HasTensors(const LayerConfig& layer) {
          layer.has_gru();
 }
 
-// Gives layers names that no other has. A layer without a name has that of its
-// position, which may be the name of another one where an exporter has left
-// layers out: PyTorch's Sequential numbers its layers, too. A layer with
-// tensors gets a name of its own, which stays when layers are put before it.
+// Gives layers unique names. A layer without a name has that of its position,
+// which may be the name of another one where an exporter has omitted layers:
+// PyTorch's Sequential numbers its layers, too. A layer with tensors gets a
+// name of its own, which stays when layers are put before it.
 void NameLayers(const std::string& prefix, const std::string& positions,
                 LayerConfigs* layers, std::set<std::string>* taken) {
   const auto set_free_name = [&](std::string name, LayerConfig* layer) {
@@ -226,7 +227,7 @@ void NameLayers(const std::string& prefix, const std::string& positions,
   }
 }
 
-// What the input's declaration says. *example gets the extents of images; its
+// Reads the input's declaration. *example gets the dimensions of images; its
 // height stays 0 if they are not all known.
 absl::StatusOr<ImportedValue> ReadInput(const onnx::GraphProto& graph,
                                         const std::string& name,
@@ -241,7 +242,7 @@ absl::StatusOr<ImportedValue> ReadInput(const onnx::GraphProto& graph,
   const auto& tensor = declared->type().tensor_type();
   std::vector<int64_t> extents;
   for (const auto& dim : tensor.shape().dim()) {
-    // 0 if it is open.
+    // An open dimension is 0.
     extents.push_back(std::max<int64_t>(dim.dim_value(), 0));
     const int64_t most = tensor.shape().dim_size() == 4 && extents.size() > 1
                              ? kMaxImageExtent
@@ -278,7 +279,7 @@ absl::StatusOr<ImportedValue> ReadInput(const onnx::GraphProto& graph,
   return value;
 }
 
-// Whether a layer's weights are for what comes in.
+// Checks that a layer's weights fit its input.
 absl::Status CheckFit(const DescribedLayer& layer,
                       const ImportedLayer& imported) {
   const int64_t channels = layer.input.channels;
@@ -307,8 +308,9 @@ absl::Status CheckFit(const DescribedLayer& layer,
       " channels or features, and its input is ", ToString(layer.input)));
 }
 
-// "The network takes images [1, 28, 28] and gives 10 outputs. It has 4 layers
-// (1 activation, 1 flatten, 2 linear) and 25,450 parameters."
+// Returns a text such as "The network takes images [1, 28, 28] and gives 10
+// outputs. It has 4 layers (1 activation, 1 flatten, 2 linear) and 25,450
+// parameters."
 std::string Summary(const ImportedValue& input, const ExampleShape& example,
                     const ImportedNetwork& network,
                     const std::vector<DescribedLayer>& layers) {
@@ -341,7 +343,7 @@ std::string Summary(const ImportedValue& input, const ExampleShape& example,
                       Counted(parameters, "parameter"), ".");
 }
 
-// What was done to the graph beside reading its layers.
+// Adds notes about changes of the graph beside reading its layers.
 void AddNotes(const Walk& walk, bool by_pytorch,
               const std::vector<DescribedLayer>& layers,
               ImportedNetwork* network) {

@@ -26,21 +26,21 @@ using google::protobuf::internal::WireFormatLite;
 
 constexpr int64_t kFewFloats = 1 << 20;
 constexpr int kMostSlices = 2;
-// NodeProto.metadata_props, which Debian's definition does not have yet.
+// The tag of NodeProto.metadata_props, which Debian's definition lacks.
 constexpr uint32_t kMetadataTag = 9 << 3 | 2;
 
 absl::Status Unimplemented(const std::string& what) {
   return absl::UnimplementedError(what);
 }
 
-// Numbers out of range stay out of the range that layers allow.
+// Narrows a number; one out of range stays out of the range that layers allow.
 int32_t Narrow(int64_t value) {
   return static_cast<int32_t>(
       std::clamp<int64_t>(value, std::numeric_limits<int32_t>::min(),
                           std::numeric_limits<int32_t>::max()));
 }
 
-// The decimal number that a float was: 1e-05 and not 9.99999975e-06.
+// Returns the decimal number that a float was: 1e-05 and not 9.99999975e-06.
 double Decimal(double value) {
   double decimal = value;
   return absl::SimpleAtod(absl::StrCat(static_cast<float>(value)), &decimal)
@@ -57,7 +57,7 @@ SafetensorsTensor Filled(const std::string& name, int64_t size, float value) {
   return MakeTensor(name, {size}, std::vector<float>(size, value));
 }
 
-// The pads that PyTorch computes in the graph from those of
+// Returns the pads that PyTorch computes in the graph from those of
 // torch.nn.functional.pad, which begin with the last dimension; empty if the
 // node is something else.
 Integers ComputedPads(const GraphReader& graph, std::string value) {
@@ -86,9 +86,9 @@ Integers ComputedPads(const GraphReader& graph, std::string value) {
   return pads;
 }
 
-// A kernel that moves over an image: one stride, the same padding on all sides.
+// A kernel that slides over an image: one stride, equal padding on all sides.
 struct Sliding {
-  Integers kernel;  // Height and width.
+  Integers kernel;  // The height and width.
   int32_t stride = 1;
   int32_t padding = 0;
 };
@@ -126,9 +126,9 @@ absl::StatusOr<Sliding> ReadSliding(const onnx::NodeProto& node,
   return Sliding{kernel, Narrow(strides[0]), Narrow(pads[0])};
 }
 
-// "/blocks/blocks.0/conv1/conv2d" of the scopes "['', 'blocks', 'blocks.0',
-// 'blocks.0.conv1', 'conv2d']" that PyTorch's exporter writes; empty if there
-// are none.
+// Returns "/blocks/blocks.0/conv1/conv2d" for the scopes "['', 'blocks',
+// 'blocks.0', 'blocks.0.conv1', 'conv2d']" that PyTorch's exporter writes;
+// empty if there are none.
 std::string ScopesInMetadata(const onnx::NodeProto& node) {
   google::protobuf::io::CodedInputStream fields(
       reinterpret_cast<const uint8_t*>(node.unknown_fields().data()),
@@ -174,7 +174,7 @@ std::string ModuleName(const onnx::NodeProto& node) {
   std::vector<std::string> modules;
   for (const std::string& part : parts) {
     if (part.empty()) continue;
-    // "blocks" and "blocks.0".
+    // A scope such as "blocks" precedes "blocks.0".
     if (!modules.empty() && absl::StartsWith(part, modules.back() + ".")) {
       modules.back() = part;
     } else {
@@ -192,7 +192,7 @@ absl::Status NodeLayers::Read(const onnx::NodeProto& node, ImportedValue* value,
     return Unimplemented(
         "a network of model.layers has no such operator (docs/weights.md)");
   }
-  // Where a reader looks for the value; layers have one input that changes.
+  // The value is the only input of the node that changes, as for layers.
   if (op == "Gather" && node.input_size() < 2) {
     return Unimplemented("it must have two inputs");
   }
@@ -379,7 +379,7 @@ absl::Status NodeLayers::ReadMatMul(const onnx::NodeProto& node,
   LinearConfig& config = *layer.config.mutable_linear();
   config.set_out_features(Narrow(out));
   OnnxTensor matrix = Transposed(*weight);
-  // An exporter that transposes weights leaves nothing else to know it by.
+  // With a transposed weight, only equal values show that it is tied.
   if (table_ != nullptr && matrix.shape == table_->shape &&
       matrix.floats == table_->floats) {
     config.set_tied_to_embedding(true);
@@ -463,7 +463,7 @@ absl::Status NodeLayers::ReadPaddedPooling(const onnx::NodeProto& node,
                                            Layers* layers) {
   const onnx::NodeProto* const next = OnlyReader(value->name);
   const Integers pads = PadsOf(node);
-  // Nothing, where a block of PyTorch pads by a number that is 0.
+  // A block of PyTorch may pad by a number that is 0.
   if (pads.size() == 8 && AllAre(pads, 0)) return absl::OkStatus();
   const int64_t pad = pads.size() == 8 ? pads[2] : 0;
   if (next == nullptr || next->op_type() != "AveragePool" ||
@@ -501,7 +501,7 @@ absl::Status NodeLayers::ReadDropout(const onnx::NodeProto& node,
   return absl::OkStatus();
 }
 
-// One Slice or two, and a Pad of channels.
+// Reads one Slice or two, and a Pad of channels.
 absl::Status NodeLayers::ReadSubsampling(const onnx::NodeProto& node,
                                          ImportedValue* value, Layers* layers) {
   int64_t strides[2] = {1, 1};
@@ -588,7 +588,7 @@ bool NodeLayers::IsZero(const std::string& value) const {
            std::all_of(constant->floats.begin(), constant->floats.end(),
                        [](float x) { return x == 0; });
   }
-  // PyTorch makes the state that a network does not give: zeros of a size that
+  // PyTorch creates a state that a network does not give: zeros of a size that
   // the graph computes.
   const onnx::NodeProto* writer = graph_.Writer(value);
   if (writer != nullptr && writer->op_type() == "Slice" &&

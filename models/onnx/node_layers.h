@@ -1,4 +1,4 @@
-// Layers from single nodes of an ONNX graph.
+// Converts single nodes of an ONNX graph to layers.
 #ifndef MODELS_ONNX_NODE_LAYERS_H_
 #define MODELS_ONNX_NODE_LAYERS_H_
 
@@ -20,25 +20,25 @@ namespace ps {
 
 struct ImportedLayer {
   LayerConfig config;
-  std::string node;  // Its operator and name, for messages.
-  // Features of its output that the graph tells; 0: none.
+  std::string node;  // The operator and name of the node, for messages.
+  // The number of features of its output if the graph has it; otherwise 0.
   int64_t features = 0;
-  // With the ends of their names only: "weight".
+  // The tensors, with the ends of their names only: "weight".
   std::vector<SafetensorsTensor> tensors;
-  // Of a residual block, in place of the lists in `config`.
+  // The layers of a residual block, in place of the lists in `config`.
   std::vector<ImportedLayer> main;
   std::vector<ImportedLayer> shortcut;
 };
 
-// "node "/rnn/LSTM" (LSTM)".
+// Returns "node "/rnn/LSTM" (LSTM)".
 std::string Describe(const onnx::NodeProto& node);
 
-// The module of PyTorch that a node belongs to: that of its name, "rnn" for
-// "/rnn/LSTM_1" and "blocks.0.conv1" for "/blocks/blocks.0/conv1/Conv", or what
-// its metadata say; otherwise the node's name.
+// Returns the module of PyTorch that a node belongs to: that of its name, "rnn"
+// for "/rnn/LSTM_1" and "blocks.0.conv1" for "/blocks/blocks.0/conv1/Conv", or
+// that of its metadata; otherwise the node's name.
 std::string ModuleName(const onnx::NodeProto& node);
 
-// What goes from one node to the next.
+// A value that one node computes and another one reads.
 struct ImportedValue {
   enum class Kind {
     kUnknown,
@@ -48,17 +48,18 @@ struct ImportedValue {
     kMovedDirections,  // [steps, batch, 1, channels]
     kRows,             // [steps x batch, channels]
     kImages,           // [batch, channels, height, width]
-    kPooled,           // [batch, channels, 1, 1], or fewer extents of 1
+    kPooled,           // [batch, channels, 1, 1], or fewer dimensions of 1
     kFeatures,         // [batch, channels]
   };
   std::string name;
   Kind kind = Kind::kUnknown;
   int64_t channels = 0;  // 0: not known.
-  // Extents of 1 that kPooled has at its end.
+  // The number of dimensions of 1 at the end of kPooled.
   int pooled_extents = 0;
-  // The first two extents of the network's input; 0: not known. Of a sequence
-  // they are the steps and the batch. In networks of batch_first recurrent
-  // layers they are the batch and the steps, and a Transpose swaps them.
+  // The first two dimensions of the network's input; 0 if not known. For a
+  // sequence they are the steps and the batch. In networks of batch_first
+  // recurrent layers they are the batch and the steps, and a Transpose swaps
+  // them.
   int64_t extents[2] = {0, 0};
   bool swapped = false;
 };
@@ -69,32 +70,32 @@ class NodeLayers {
   // `graph` must outlive this object.
   explicit NodeLayers(const GraphReader* graph) : graph_(*graph) {}
 
-  // Adds what the node does with *value to the layers, and moves *value to its
-  // output. Takes nodes after it, too, where several make one layer. Errors:
-  // kUnimplemented for what layers cannot do.
+  // Adds the node's work on *value to the layers, and moves *value to its
+  // output. Takes nodes after it, too, if several form one layer. Errors:
+  // kUnimplemented for work that layers cannot do.
   absl::Status Read(const onnx::NodeProto& node, ImportedValue* value,
                     std::vector<ImportedLayer>* layers);
 
-  // How many nodes of each operator were left out because they change nothing.
+  // The number of omitted nodes, which change nothing, of each operator.
   const std::map<std::string, int>& left_out() const { return left_out_; }
 
-  // The only node that reads a value; null if there are others or none. Nodes
-  // that ask for its shape do not count.
+  // Returns the only node that reads a value; null if there are others or none.
+  // Nodes that ask for its shape do not count.
   const onnx::NodeProto* OnlyReader(const std::string& value) const;
 
  private:
   using Layers = std::vector<ImportedLayer>;
 
-  // A constant input of the node. Layers may share it, but a file must not
-  // become much larger in this way.
+  // Returns a constant input of the node. Layers may share it, but a file must
+  // not become much larger in this way.
   absl::StatusOr<const OnnxTensor*> Weight(const onnx::NodeProto& node,
                                            int input, size_t dimensions);
-  // The front part of a weight's name, or the node's name; empty if neither
+  // Returns the prefix of a weight's name, or the node's name; empty if neither
   // can be a layer's, or another layer has it.
   std::string LayerName(const onnx::NodeProto& node, int weight);
   absl::Status CountFloats(const OnnxTensor& tensor);
-  // A constant input that is added to each of n channels: [n], with any number
-  // of extents of 1 before it.
+  // Returns a constant input that is added to each of n channels: [n], with any
+  // number of dimensions of 1 before it.
   absl::StatusOr<std::vector<float>> Bias(const onnx::NodeProto& node,
                                           int input, int64_t n);
   // Refuses a node whose input still needs a change of its shape.
@@ -114,9 +115,9 @@ class NodeLayers {
                                  ImportedValue* value, Layers* layers);
   absl::Status ReadPaddedPooling(const onnx::NodeProto& node,
                                  ImportedValue* value, Layers* layers);
-  // The pads of a Pad with zeros; empty if they are not constant.
+  // Returns the pads of a Pad with zeros; empty if they are not constant.
   std::vector<int64_t> PadsOf(const onnx::NodeProto& node) const;
-  // Nodes that change a value's shape: Flatten, Reshape, Squeeze, Transpose.
+  // Reads nodes that change a shape: Flatten, Reshape, Squeeze, Transpose.
   absl::Status ReadReshape(const onnx::NodeProto& node, ImportedValue* value,
                            Layers* layers);
   absl::Status ReadSqueeze(const onnx::NodeProto& node, ImportedValue* value);
@@ -129,7 +130,7 @@ class NodeLayers {
                                ImportedValue* value, Layers* layers);
   absl::Status ReadLastStep(const onnx::NodeProto& node, ImportedValue* value,
                             Layers* layers);
-  // The extent of a sequence that counts its steps: 0 or 1.
+  // Returns the dimension of a sequence that counts its steps: 0 or 1.
   int64_t StepsAxis(const ImportedValue& value) const {
     return swapped_.value_or(value.swapped) == value.swapped ? 0 : 1;
   }
@@ -140,11 +141,12 @@ class NodeLayers {
   bool IsZero(const std::string& value) const;
 
   const GraphReader& graph_;
-  int64_t num_floats_ = 0;  // Of all weights so far.
+  int64_t num_floats_ = 0;  // The number of floats of all weights so far.
   std::set<std::string> names_;
-  const OnnxTensor* table_ = nullptr;  // Of the embedding.
+  const OnnxTensor* table_ = nullptr;  // The table of the embedding.
   std::map<std::string, int> left_out_;
-  std::optional<bool> swapped_;  // What recurrent layers take.
+  // The order of dimensions that recurrent layers take.
+  std::optional<bool> swapped_;
 };
 
 }  // namespace ps

@@ -12,10 +12,10 @@ namespace {
 
 using google::protobuf::internal::WireFormatLite;
 
-// The fields of a ModelProto up to the one that does not end; 0 missing bytes
-// if the bytes are no such fields.
+// Returns how many bytes the last field of a ModelProto lacks; 0 if the bytes
+// are no such fields.
 uint64_t MissingBytes(absl::string_view bytes) {
-  constexpr int kMaxField = 30;  // Of ModelProto: 1 to 25.
+  constexpr int kMaxField = 30;  // ModelProto has fields 1 to 25.
   google::protobuf::io::CodedInputStream input(
       reinterpret_cast<const uint8_t*>(bytes.data()),
       static_cast<int>(bytes.size()));
@@ -45,7 +45,7 @@ std::string WhyNotOnnx(absl::string_view bytes) {
   if (!kind.empty()) {
     return absl::StrCat("the file is no ONNX model", kind);
   }
-  // The length of a header, and the header.
+  // safetensors begins with the length of its header, and the header.
   if (bytes.size() > 9 && bytes[8] == '{') {
     return "the file is no ONNX model; it has weights in safetensors, which "
            "model.initial_weights reads";

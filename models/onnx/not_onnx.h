@@ -1,4 +1,4 @@
-// What a file is that is no ONNX model.
+// Recognises files that are no ONNX models.
 #ifndef MODELS_ONNX_NOT_ONNX_H_
 #define MODELS_ONNX_NOT_ONNX_H_
 
@@ -8,9 +8,9 @@
 
 namespace ps {
 
-// A sentence on these bytes, which cannot be read as an ONNX model: the format
-// that they have instead, how many bytes are missing at their end, or that they
-// are something else.
+// Returns a sentence on bytes that cannot be read as an ONNX model: their
+// actual format, how many bytes are missing at their end, or that they are
+// something else.
 std::string WhyNotOnnx(absl::string_view bytes);
 
 }  // namespace ps

@@ -1,4 +1,4 @@
-// LSTM and GRU nodes. Those of one module, "/rnn/LSTM" and "/rnn/LSTM_1",
+// Reads LSTM and GRU nodes. Those of one module, "/rnn/LSTM" and "/rnn/LSTM_1",
 // become one layer of a config.
 
 #include <algorithm>
@@ -76,7 +76,7 @@ absl::Status NodeLayers::ReadRecurrent(const onnx::NodeProto& node,
     biases = given->floats;
   }
   for (int i = 4; i < node.input_size(); ++i) {
-    // Lengths, two states, peepholes.
+    // These inputs are lengths, two states and peepholes.
     if (!node.input(i).empty() && (i == 4 || !IsZero(node.input(i)))) {
       return absl::UnimplementedError(
           absl::StrCat("input ", i,
@@ -84,7 +84,7 @@ absl::Status NodeLayers::ReadRecurrent(const onnx::NodeProto& node,
                        "starts from a state of zeros"));
     }
   }
-  // Steps are the first extent, or the second of the network's input.
+  // Steps are the first dimension, or the second of the network's input.
   if (value->kind == ImportedValue::Kind::kRows ||
       swapped_.value_or(value->swapped) != value->swapped) {
     return absl::UnimplementedError(

@@ -5,7 +5,7 @@
 namespace ps {
 namespace {
 
-// Block i of the result is block order[i] of the values.
+// Returns the values in blocks: block i of the result is block order[i].
 std::vector<float> Reordered(absl::Span<const float> values,
                              absl::Span<const int> order) {
   const size_t block = values.size() / order.size();

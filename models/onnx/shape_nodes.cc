@@ -1,5 +1,5 @@
-// Nodes that change the shape of a value and not its elements. What they do
-// must be what layers do by themselves; then most of them become nothing.
+// Reads nodes that change the shape of a value and not its elements. Their work
+// must be part of the layers around them; then most of them become nothing.
 
 #include <algorithm>
 
@@ -27,7 +27,7 @@ absl::Status WrongShape(const Integers& shape, const std::string& rule) {
       "]; must be ", rule));
 }
 
-// The rows of a sequence stay as they are if the last extent does.
+// Reads a Reshape of a sequence, whose rows stay if the last dimension does.
 absl::Status ReshapeSequence(const Integers& shape, ImportedValue* value) {
   const std::string rule =
       absl::StrCat("[steps, batch, ", value->channels, "] or [steps x batch, ",
@@ -35,12 +35,12 @@ absl::Status ReshapeSequence(const Integers& shape, ImportedValue* value) {
   if (shape.size() != 2 && shape.size() != 3) return WrongShape(shape, rule);
   const int64_t steps = value->extents[value->swapped ? 1 : 0];
   const int64_t batch = value->extents[value->swapped ? 0 : 1];
-  const int64_t known_rows = steps * batch;  // 0: not known.
+  const int64_t known_rows = steps * batch;  // 0 if not known.
   const bool same_rows =
       shape.size() == 2
           ? shape[0] == known_rows && known_rows > 0
           : shape[0] == steps && shape[1] == batch && known_rows > 0;
-  // 0 takes an extent of the input, which may be the one of the directions.
+  // 0 copies a dimension of the input, which may be the one of the directions.
   const auto may_be = [&](int i, int64_t extent) {
     const bool copies = shape[i] == 0 && value->kind != Kind::kRows &&
                         (i == 0 || value->kind != Kind::kDirections);
@@ -59,7 +59,7 @@ absl::Status ReshapeSequence(const Integers& shape, ImportedValue* value) {
 
 absl::Status NodeLayers::ReadReshape(const onnx::NodeProto& node,
                                      ImportedValue* value, Layers* layers) {
-  // A Flatten keeps the batch and joins all other extents.
+  // A Flatten keeps the batch and joins all other dimensions.
   Integers shape = {0, -1};
   bool computed = false;
   if (node.op_type() == "Reshape") {
@@ -74,13 +74,12 @@ absl::Status NodeLayers::ReadReshape(const onnx::NodeProto& node,
   } else if (IntegerAttribute(node, "axis", 1) != 1) {
     return absl::UnimplementedError("its axis must be 1");
   }
-  // Images without channels look like a sequence.
+  // Images without channels have the shape of a sequence.
   const bool is_image = value->kind == Kind::kSequence && layers->empty() &&
                         !computed && shape.size() == 2 &&
                         shape[1] != value->channels;
   if (IsSequence(value->kind) && !is_image) {
-    // A shape that the graph computes is checked by the weights of what
-    // follows.
+    // The weights of the next layer check a shape that the graph computes.
     if (!computed) return ReshapeSequence(shape, value);
     value->kind = value->kind == Kind::kDirections ||
                           value->kind == Kind::kMovedDirections
@@ -92,8 +91,8 @@ absl::Status NodeLayers::ReadReshape(const onnx::NodeProto& node,
     return absl::UnimplementedError(
         "words and characters must stay [steps, batch]");
   }
-  // Everything but the batch becomes one dimension. Where the graph computes
-  // the shape, as of x.view(x.size(0), -1), weights check it, too.
+  // All dimensions but the batch become one. Where the graph computes the
+  // shape, as of x.view(x.size(0), -1), weights check it, too.
   int64_t features = 0;
   if (!computed) {
     if (shape.size() != 2) return WrongShape(shape, "[batch, features]");
@@ -245,7 +244,7 @@ absl::Status NodeLayers::CheckKind(const onnx::NodeProto& node,
   if (value->kind == Kind::kPooled &&
       !is_one_of({"Flatten", "Reshape", "Squeeze", "Identity", "Cast",
                   "Dropout", "Relu", "Sigmoid", "Tanh"})) {
-    // As adaptive pooling, the same means are still images.
+    // As the output of an adaptive pooling, the same means are still images.
     const auto pooling = std::find_if(
         layers->rbegin(), layers->rend(), [](const ImportedLayer& layer) {
           return layer.config.has_global_pooling();

@@ -12,11 +12,11 @@
 namespace ps {
 namespace {
 
-// Tensors of an interface have few dimensions; more are an attack on memory.
+// Interfaces have tensors of few dimensions; more are an attack on memory.
 constexpr size_t kMaxDimensions = 8;
 constexpr int64_t kMaxElements = int64_t{1} << 31;
 
-// The values of a tensor: either as bytes, little-endian, or as a list.
+// Reads the values of a tensor: either as bytes, little-endian, or as a list.
 template <typename T, typename List>
 absl::StatusOr<std::vector<T>> Values(const absl::string_view* bytes,
                                       const List& list, int64_t size) {
@@ -84,7 +84,7 @@ absl::StatusOr<OnnxTensor> TensorReader::Read(const onnx::TensorProto& proto) {
   }
   const absl::string_view* const given =
       external || proto.has_raw_data() ? &bytes : nullptr;
-  // Values of other types are never weights of the layers that are known.
+  // The known layers have no weights of other types.
   if (proto.data_type() == onnx::TensorProto::FLOAT) {
     PS_ASSIGN_OR_RETURN(tensor.floats,
                         Values<float>(given, proto.float_data(), size));
@@ -120,7 +120,7 @@ absl::StatusOr<absl::string_view> TensorReader::External(
     file = files_.emplace(name, *std::move(bytes)).first;
   }
   const int64_t file_size = static_cast<int64_t>(file->second.size());
-  // Both may be missing.
+  // Both keys may be missing.
   const auto read = [&entries](const char* key, int64_t* number) {
     return entries.count(key) == 0 || absl::SimpleAtoi(entries[key], number);
   };

@@ -1,4 +1,4 @@
-// Tensors of an ONNX file.
+// Reads tensors of an ONNX file.
 #ifndef MODELS_ONNX_TENSOR_H_
 #define MODELS_ONNX_TENSOR_H_
 
@@ -18,15 +18,16 @@ namespace ps {
 
 struct OnnxTensor {
   std::vector<int64_t> shape;
-  std::vector<float> floats;      // Of a float32 tensor.
-  std::vector<int64_t> integers;  // Of an int64 tensor.
+  std::vector<float> floats;      // The values of a float32 tensor.
+  std::vector<int64_t> integers;  // The values of an int64 tensor.
 };
 
-// The product of the extents; -1 if one of them is negative, if there are more
-// than eight, or if the product of those that are not 0 exceeds 2^31.
+// Returns the product of the dimensions; -1 if one of them is negative, if
+// there are more than eight, or if the product of those that are not 0 exceeds
+// 2^31.
 int64_t CheckedSize(const std::vector<int64_t>& shape);
 
-// Rows become columns.
+// Returns the transposed matrix.
 OnnxTensor Transposed(const OnnxTensor& matrix);
 
 // Reads the file of this name in the model's folder.
@@ -41,19 +42,20 @@ class TensorReader {
   explicit TensorReader(ReadBeside read_beside)
       : read_beside_(std::move(read_beside)) {}
 
-  // A tensor of another type than float32 or int64 gets no values. Errors:
-  // kDataLoss for values that are not as many as the shape needs, for a file
-  // whose name is a path, and for tensors that take more of the files than they
-  // have; those of read_beside.
+  // Reads a tensor. One of another type than float32 or int64 gets no values.
+  // Errors: kDataLoss for values that are not as many as the shape needs, for a
+  // file whose name is a path, and for tensors that take more of the files than
+  // they have; those of read_beside.
   absl::StatusOr<OnnxTensor> Read(const onnx::TensorProto& proto);
 
  private:
-  // The values of a tensor in another file.
+  // Returns the values of a tensor in another file.
   absl::StatusOr<absl::string_view> External(const onnx::TensorProto& proto);
 
   const ReadBeside read_beside_;
-  std::map<std::string, std::string> files_;  // By name.
-  int64_t unread_bytes_ = 0;                  // Of all files.
+  std::map<std::string, std::string> files_;  // The files by name.
+  // The number of unread bytes of all files.
+  int64_t unread_bytes_ = 0;
 };
 
 }  // namespace ps

@@ -1,4 +1,4 @@
-// The edit distance of two sequences.
+// Computes the edit distance of two sequences.
 #ifndef MODELS_SPEECH_EDIT_DISTANCE_H_
 #define MODELS_SPEECH_EDIT_DISTANCE_H_
 
@@ -11,14 +11,14 @@
 
 namespace ps {
 
-// The minimum number of insertions, deletions and substitutions of single
-// elements that turn `a` into `b` (Levenshtein, "Binary codes capable of
+// Returns the minimum number of insertions, deletions and substitutions of
+// single elements that turn `a` into `b` (Levenshtein, "Binary codes capable of
 // correcting deletions, insertions, and reversals", Soviet Physics Doklady
 // 1966). Takes time a.size() x b.size(), computing row by row (Wagner, Fischer,
 // "The string-to-string correction problem", J. ACM 1974).
 template <typename T>
 int64_t EditDistance(absl::Span<const T> a, absl::Span<const T> b) {
-  // row[j]: distance of the first i elements of a to the first j of b.
+  // row[j] is the distance of the first i elements of a to the first j of b.
   std::vector<int64_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0);
   for (size_t i = 0; i < a.size(); ++i) {

@@ -1,4 +1,4 @@
-// Character and word error rates.
+// Counts character and word errors.
 #ifndef MODELS_SPEECH_TRANSCRIPT_ERRORS_H_
 #define MODELS_SPEECH_TRANSCRIPT_ERRORS_H_
 
@@ -17,9 +17,9 @@ struct TranscriptErrors {
   int64_t words = 0;
 };
 
-// Both sequences are classes of an alphabet in which `space` separates words.
-// Several spaces in a row count as one. If `space` is negative, the alphabet
-// has none, and everything is one word.
+// Compares two sequences of classes of an alphabet in which `space` separates
+// words. Several spaces in a row count as one. If `space` is negative, the
+// alphabet has none, and everything is one word.
 TranscriptErrors CompareTranscripts(absl::Span<const int32_t> heard,
                                     absl::Span<const int32_t> transcript,
                                     int32_t space);

@@ -24,7 +24,7 @@ namespace ps {
 namespace {
 
 constexpr int64_t kFeatureExtent = 6;
-// The minimum for the first convolution and three poolings.
+// The first convolution and three poolings need at least this.
 constexpr int64_t kMinExtent = 63;
 
 std::unique_ptr<Layer> Convolution(const char* name, int64_t in_channels,

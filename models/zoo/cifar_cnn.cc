@@ -37,7 +37,7 @@ std::unique_ptr<Layer> Pooling(PoolingShape::Kind kind) {
   return NewPoolingLayer(shape);
 }
 
-// The extent after three poolings.
+// Returns the height or width after three poolings.
 int64_t FeatureExtent(int64_t extent) { return (extent + 7) / 8; }
 
 absl::StatusOr<std::unique_ptr<Model>> NewCifarCnn(

@@ -28,7 +28,7 @@ namespace {
 constexpr int64_t kKernel = 3;
 constexpr int64_t kFirstChannels = 16;
 constexpr int kStages = 3;
-// Halved twice, which leaves the last stage more than one pixel.
+// This is halved twice, which leaves the last stage more than one pixel.
 constexpr int64_t kMinExtent = 8;
 
 std::unique_ptr<Layer> Convolution(std::string name, int64_t in_channels,

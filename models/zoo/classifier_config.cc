@@ -13,7 +13,7 @@ bool IsHiddenFeatures(int features) {
   return features >= 1 && features <= kMaxHiddenFeatures;
 }
 
-// Written so that NaN is rejected too.
+// Whether it is a dropout; false for NaN.
 bool IsDropout(double dropout) { return dropout >= 0 && dropout < 1; }
 
 void CheckConfig(const JobConfig& job, ConfigProblems* problems) {

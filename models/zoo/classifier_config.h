@@ -1,4 +1,4 @@
-// The config of architectures that end in wide linear layers.
+// Checks the config of architectures that end in wide linear layers.
 #ifndef MODELS_ZOO_CLASSIFIER_CONFIG_H_
 #define MODELS_ZOO_CLASSIFIER_CONFIG_H_
 

@@ -1,4 +1,4 @@
-// The requirements of image architectures on a data set.
+// Checks the requirements of image architectures on a data set.
 #ifndef MODELS_ZOO_IMAGE_TASK_H_
 #define MODELS_ZOO_IMAGE_TASK_H_
 

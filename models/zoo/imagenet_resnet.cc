@@ -28,15 +28,15 @@ namespace {
 
 constexpr int64_t kFirstChannels = 64;
 constexpr int kStages = 4;
-// Ratio of a bottleneck's output channels to those of its 3 x 3 convolution.
+// The ratio of a bottleneck's output channels to its 3 x 3 convolution's.
 constexpr int64_t kExpansion = 4;
-// Halved five times, rounding up: any size works that is not smaller than a
-// kernel.
+// This is halved five times, rounding up: any size works that is not smaller
+// than a kernel.
 constexpr int64_t kMinExtent = 7;
 
 struct BlockShape {
   int64_t in_channels = 0;
-  int64_t channels = 0;  // Channels of its 3 x 3 convolutions.
+  int64_t channels = 0;  // The channels of its 3 x 3 convolutions.
   int64_t stride = 1;
 };
 
@@ -53,7 +53,7 @@ std::unique_ptr<Layer> NormAndRelu(std::string name, int64_t channels) {
   return NewBatchNormLayer(std::move(name), channels, AfterNorm::kRelu);
 }
 
-// A block whose main path ends in the normalisation `norm` of `out_channels`.
+// Creates a block whose main path ends in `norm` of `out_channels`.
 std::unique_ptr<Layer> Residual(const std::string& name, const char* norm,
                                 const BlockShape& block, int64_t out_channels,
                                 Layers main) {

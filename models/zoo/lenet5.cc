@@ -25,12 +25,12 @@ constexpr int64_t kKernel = 5;
 constexpr int64_t kFc1Features = 120;
 constexpr int64_t kFc2Features = 84;
 
-// The minimum for the second convolution and its pooling. The first convolution
-// keeps the image's size, as it did for LeCun's digits of 28 x 28 in a field of
-// 32 x 32, and pooling halves it.
+// The second convolution and its pooling need at least this. The first
+// convolution keeps the image's size, as it did for LeCun's digits of 28 x 28
+// in a field of 32 x 32, and pooling halves it.
 constexpr int64_t kMinExtent = 2 * (kKernel + 1);
 
-// Height or width of fc1's input, for an image of `extent`.
+// Returns the height or width of fc1's input, for an image of `extent`.
 int64_t FeatureExtent(int64_t extent) {
   return (extent / 2 - (kKernel - 1)) / 2;
 }

@@ -1,4 +1,4 @@
-// A limit on the bytes that a server holds for each worker.
+// Limits the bytes that a server holds for each worker.
 #ifndef SERVER_LIMITS_BYTE_CREDIT_H_
 #define SERVER_LIMITS_BYTE_CREDIT_H_
 
@@ -12,10 +12,10 @@
 
 namespace ps {
 
-// Thread-safe.
+// A credit in bytes for each worker. Thread-safe.
 class ByteCredit {
  public:
-  // `held` names what is counted, for errors: "pushes that wait".
+  // `held` names the counted messages, for errors: "pushes that wait".
   ByteCredit(std::string held, int num_workers, int64_t bytes_per_worker);
 
   // Counts these bytes until the last copy of the result is destroyed; the
@@ -24,7 +24,7 @@ class ByteCredit {
   // no credit left; the worker should try again.
   absl::StatusOr<std::shared_ptr<const void>> Take(
       int rank, int64_t bytes, std::shared_ptr<const void> owner = nullptr);
-  // The same without a limit, for what cannot be refused.
+  // Like Take without a limit, for messages that cannot be refused.
   std::shared_ptr<const void> Count(
       int rank, int64_t bytes, std::shared_ptr<const void> owner = nullptr);
 
@@ -32,19 +32,19 @@ class ByteCredit {
   // Raises the credit to at least this.
   void Raise(int64_t bytes_per_worker);
 
-  // Bytes of this worker that are held now.
+  // The bytes of this worker that are held now.
   int64_t held_bytes(int rank) const { return (*counts_)[rank].load(); }
 
  private:
   using Counts = std::vector<std::atomic<int64_t>>;
 
-  // The bytes are counted already.
+  // Returns the claim of bytes that are already counted.
   std::shared_ptr<const void> Claim(int rank, int64_t bytes,
                                     std::shared_ptr<const void> owner) const;
 
   const std::string held_;
   std::atomic<int64_t> bytes_per_worker_;
-  // Shared because results of Take may outlive this object.
+  // The counts are shared because results of Take may outlive this object.
   const std::shared_ptr<Counts> counts_;
 };
 

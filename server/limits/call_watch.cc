@@ -21,7 +21,7 @@ namespace {
 constexpr absl::Duration kLeastInterval = absl::Milliseconds(100);
 constexpr int kShareOfTime = 50;
 
-// Takes over a text of channelz. An empty object for none.
+// Parses a text of channelz and frees it. Returns an empty object for null.
 Json Parsed(char* text) {
   const std::unique_ptr<char, void (*)(void*)> owner(text, gpr_free);
   if (text == nullptr) return Json::object();
@@ -29,7 +29,7 @@ Json Parsed(char* text) {
   return json.is_object() ? std::move(json) : Json::object();
 }
 
-// channelz writes 64-bit numbers as text, and leaves out those that are 0.
+// Returns a number: channelz writes 64-bit numbers as text, and omits 0.
 int64_t Number(const Json& object, const char* name) {
   int64_t number = 0;
   const auto found = object.find(name);
@@ -81,7 +81,7 @@ CallWatch::~CallWatch() {
 }
 
 void CallWatch::Loop() {
-  // By socket, at the last look and at this one.
+  // The number of calls begun by each socket, at the last look and at this one.
   absl::flat_hash_map<int64_t, int64_t> had_begun, have_begun;
   const auto check_socket = [&](int64_t id) {
     const Json socket = Parsed(grpc_channelz_get_socket(id));

@@ -1,11 +1,11 @@
-// Notices connections with more calls under way than they may have.
+// Detects connections with more concurrent calls than they may have.
 //
-// gRPC 1.51 holds a client to the limit on concurrent streams only after the
-// client has acknowledged it. One that does not could begin any number of
-// calls, and each costs some 8 KiB that no quota counts. So the calls are
-// counted here, as gRPC's channelz reports them. A call that has been answered
-// counts until a thread of gRPC has deleted it, and on a busy machine hundreds
-// may wait for that; so only those count that had begun at the last look.
+// gRPC 1.51 enforces the limit on concurrent streams only after the client has
+// acknowledged it. One that does not could begin any number of calls, and each
+// costs some 8 KiB that no quota counts. So the calls are counted here, as
+// gRPC's channelz reports them. A call that has been answered counts until a
+// thread of gRPC has deleted it, and on a busy machine hundreds may wait for
+// that; so only those count that had begun at the last look.
 #ifndef SERVER_LIMITS_CALL_WATCH_H_
 #define SERVER_LIMITS_CALL_WATCH_H_
 
@@ -17,8 +17,8 @@
 
 namespace ps {
 
-// Looks at all gRPC servers of this process, ten times a second at most, and
-// for a fiftieth of the time.
+// Watches all gRPC servers of this process, ten times a second at most, for at
+// most a fiftieth of the time.
 class CallWatch {
  public:
   // `exceeded` is called, on a thread of its own, with the peer ("ipv4:HOST:
@@ -26,7 +26,7 @@ class CallWatch {
   CallWatch(int max_calls,
             std::function<void(const std::string& peer)> exceeded);
 
-  // Waits for the call of `exceeded` that is under way.
+  // Waits for a running call of `exceeded`.
   ~CallWatch();
 
  private:

@@ -12,9 +12,9 @@
 namespace ps {
 namespace {
 
-// Listening sockets, standard streams, a log, snapshots, other servers.
+// Other files: listening sockets, standard streams, a log, snapshots, servers.
 constexpr int64_t kOtherFiles = 64;
-// Room for strangers, who must not take the job's.
+// The connections of unauthenticated peers, in addition to the job's.
 constexpr int64_t kStrangers = 64;
 
 int64_t OfJob(const ClusterConfig& cluster) {

@@ -21,28 +21,28 @@ namespace {
 constexpr int64_t kMebibyte = int64_t{1} << 20;
 constexpr int64_t kBytesAConnection = 2 * kMebibyte;
 constexpr int64_t kOtherBytes = 64 * kMebibyte;
-// Measured: 22 MiB at the start of a server with 2 threads, and what its
-// allocator keeps for each thread.
+// The program takes 22 MiB at the start of a server with 2 threads (measured),
+// plus the memory that its allocator keeps for each thread.
 constexpr int64_t kProgramBytes = 64 * kMebibyte;
 constexpr int64_t kBytesAThread = 4 * kMebibyte;
-// Of an element, in the memory that the slices of a thread share: gradient,
-// index, sum, and what compressing takes.
+// The bytes per element of a thread's shared scratch memory: gradient, index,
+// sum, and the compressor's.
 constexpr int64_t kSharedBytesAnElement = 32;
-// Of a slice: names, stretches, and for each worker its progress.
+// The bytes per slice: names, segments, and for each worker its progress.
 constexpr int64_t kBytesASlice = 4096;
 constexpr int64_t kBytesAWorkerOfASlice = 512;
 
 constexpr int64_t kBytesACall = 8192;
-// Of calls that are begun before server/limits/call_watch.h notices.
+// The memory of calls accepted before server/limits/call_watch.h reacts.
 constexpr int64_t kBurstSlackBytes = 160 * kMebibyte;
-// Those to attend, to register, to ask how it stands.
+// The calls to attend, to register, and to ask for the status.
 constexpr int kOtherCalls = 16;
 
 bool WorkersSharePositions(const JobConfig& config) {
   return SharesPositions(config.compressor(), config.cluster().num_workers());
 }
 
-// What the compressor's part takes in a slice.
+// Returns the bounds of the compressor's server-side codec in a slice.
 SliceCoderBytes CoderBytes(const JobConfig& config, int64_t num_elements) {
   const CompressorPlugin plugin = FindCompressor(config.compressor().name());
   if (plugin.slice_coder_bytes == nullptr || !WorkersSharePositions(config)) {
@@ -55,14 +55,15 @@ SliceCoderBytes CoderBytes(const JobConfig& config, int64_t num_elements) {
   return plugin.slice_coder_bytes(options);
 }
 
-// Whether an update may need all pushes of a worker's iteration to be here. The
-// others push a bucket when they have the leader's positions in all of it.
+// Whether an update may need all pushes of a worker's iteration at once. With
+// shared positions, others push a bucket once they have all of the leader's in
+// it.
 bool NeedsWholeIterations(const JobConfig& config) {
   return NeedsNorms(config.optimizer()) || MayLeaveOut(config) ||
          WorkersSharePositions(config);
 }
 
-// Arrays of the optimizer's state that have the size of the weights.
+// Returns the number of the optimizer's state arrays as large as the weights.
 absl::StatusOr<int64_t> StateArrays(const OptimizerConfig& config) {
   OptimizerOptions options;
   options.config = config;
@@ -113,8 +114,8 @@ int64_t MessageQuotaBytes(const ClusterConfig& cluster,
 }
 
 int64_t MaxAnswerBytes(const JobConfig& config, int64_t num_elements) {
-  // Whoever holds other weights gets all of them, which then is no more than
-  // what changed. A difference may have indices of four bytes.
+  // A worker that holds other weights gets all of them, which are then no
+  // longer than the changes. A difference may have indices of four bytes.
   const bool differences = SendsDifferences(ChosenDownlink(config));
   return kMaxSliceHeaderBytes + CoderBytes(config, 0).remark +
          (differences ? 2 : 1) * DensePayloadBytes(num_elements);
@@ -139,12 +140,13 @@ absl::StatusOr<MemoryBound> MemoryBoundOf(const JobConfig& config,
   PS_ASSIGN_OR_RETURN(const int64_t state, StateArrays(config.optimizer()));
   const int64_t workers = config.cluster().num_workers();
   const bool each_push = UpdatesByEachPush(config);
-  // Weights and state, the lists of what changed (half as many indices as
-  // elements), and the last answer, if that is not the weights themselves.
+  // The bytes per parameter of weights and state, the lists of changes (half as
+  // many indices as elements), and the last answer, if that is not the weights
+  // themselves.
   int64_t a_parameter = 4 + 4 * state + 2 + 4;
-  // What workers hold, the change of it, and what the compressor keeps.
+  // The workers' weights, their change, and the compressor's state.
   if (SendsDifferences(ChosenDownlink(config))) a_parameter += 4 * 4;
-  // The positions of two iterations.
+  // The server keeps the positions of two iterations.
   if (WorkersSharePositions(config)) a_parameter += 2 * 4;
   const int64_t a_statistic = 4 + 4 + (each_push ? 4 * workers : 0);
   const int64_t a_slice = kBytesASlice + workers * kBytesAWorkerOfASlice;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kLengthBytes = sizeof(uint32_t);
 
-// Takes records of one segment into a LoggedJob.
+// Reads records of one segment into a LoggedJob.
 class SegmentReader {
  public:
   SegmentReader(std::string path, LoggedJob* job)
@@ -35,7 +35,7 @@ class SegmentReader {
 
   const std::string path_;
   LoggedJob* const job_;
-  // Payloads point into it and own it.
+  // The payloads point into it and own it.
   std::shared_ptr<const RecordLogReader> log_;
 };
 

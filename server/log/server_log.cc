@@ -24,7 +24,7 @@ std::string PathOf(const std::string& folder, int64_t number, uint64_t epoch) {
                       absl::Hex(epoch, absl::kZeroPad16));
 }
 
-// Nothing if it is the name of something else.
+// Parses the name of a segment; nullopt for any other name.
 std::optional<LogSegment> ParseName(absl::string_view name) {
   LogSegment segment;
   if (!absl::ConsumePrefix(&name, kPrefix)) return std::nullopt;
@@ -47,7 +47,7 @@ std::vector<absl::string_view> ViewsOf(const PayloadPieces& pieces) {
   return views;
 }
 
-// What a record begins with: the length of the entry, and the entry.
+// Returns the beginning of a record: the length of the entry, and the entry.
 std::string HeadOf(const LogEntry& entry) {
   const std::string bytes = entry.SerializeAsString();
   const auto size = static_cast<uint32_t>(bytes.size());
@@ -58,8 +58,8 @@ std::string HeadOf(const LogEntry& entry) {
   return head + bytes;
 }
 
-// What to do about an error of the log. Its code does not make a caller try
-// again, whatever the file system's is.
+// Adds advice to an error of the log. Its code does not make a caller retry,
+// whatever the file system's is.
 absl::Status Explained(const absl::Status& status) {
   if (status.ok()) return status;
   return absl::Status(absl::IsResourceExhausted(status)
@@ -128,7 +128,7 @@ absl::Status ServerLog::GoOnBehind(const LogSegment& segment) {
   PS_ASSIGN_OR_RETURN(const RecordLogReader reader,
                       RecordLogReader::Open(options_.files, segment.path));
   PS_ASSIGN_OR_RETURN(RecordLogWriter writer, reader.Continue(options_.files));
-  // What an earlier process wrote may not have reached the disk.
+  // The records of an earlier process may not have reached the disk.
   if (options_.sync) PS_RETURN_IF_ERROR(writer.Sync());
   MutexLock lock(&mu_);
   failure_ = absl::OkStatus();
@@ -149,7 +149,7 @@ absl::Status ServerLog::Begin(int64_t number, uint64_t epoch,
 
 absl::Status ServerLog::TryBegin(int64_t number, uint64_t epoch,
                                  const RegisterRequest& layout) {
-  // It may have been deleted; everything is in memory, and will be saved.
+  // A deleted folder is created anew; all state is in memory.
   PS_RETURN_IF_ERROR(options_.files->MakeFolder(options_.folder));
   PS_ASSIGN_OR_RETURN(const std::vector<LogSegment> segments,
                       ListLogSegments(options_.files, options_.folder));
@@ -164,7 +164,7 @@ absl::Status ServerLog::TryBegin(int64_t number, uint64_t epoch,
   segment.number = number;
   segment.epoch = epoch;
   segment.path = PathOf(options_.folder, number, epoch);
-  // Under another name, so that a whole first record stands for the segment.
+  // The final name comes later, so that a segment has a whole first record.
   const std::string unfinished = absl::StrCat(segment.path, ".unfinished");
   PS_RETURN_IF_ERROR(options_.files->Remove(unfinished));
   {
@@ -267,7 +267,7 @@ absl::Status ServerLog::Write(const LogEntry& entry,
     writer_ = nullptr;
     const std::string incomplete = absl::StrCat(segment_.path, kIncomplete);
     failure_ = options_.files->Rename(segment_.path, incomplete);
-    // Nobody can use it, but everybody sees that it was there.
+    // The empty file cannot be used, but shows that there was a log.
     if (failure_.ok()) {
       failure_ = options_.files->Continue(incomplete, 0).status();
     }
@@ -298,8 +298,7 @@ absl::Status ServerLog::SyncUpTo(int64_t written) {
     synced_ = reached;
     return status;
   }
-  // The system tells of bytes that it has lost once; another sync would
-  // succeed.
+  // The system reports lost bytes once; another sync would succeed.
   MutexLock lock(&mu_);
   failure_ = status;
   return status;

@@ -1,11 +1,10 @@
-// What a server writes down of every update before it answers. A server that
-// was killed goes on where it was: it takes up its latest snapshot and repeats
-// the updates after it.
+// The server's write-ahead log of updates. A server that was killed restores
+// its latest snapshot and replays the updates after it.
 //
-//     FOLDER/log-120-00c0ffee00c0ffee    what followed snapshot 120, or the
-//                                        beginning of a job; the second number
-//                                        is the server's epoch
-//     FOLDER/...-incomplete              the same, but not all of it
+//     FOLDER/log-120-00c0ffee00c0ffee    the updates after snapshot 120 (or
+//                                        a job's beginning); the second
+//                                        number is the server's epoch
+//     FOLDER/...-incomplete              the same, but incomplete
 //
 // Each is a record log (storage/record_log.h) of proto/server_log.proto, and
 // begins with the layout of the model.
@@ -37,17 +36,17 @@ namespace ps {
 
 struct ServerLogOptions {
   Files* files = Files::Real();  // Not owned.
-  std::string folder;            // Of the server's snapshots.
-  // After this many bytes, nothing more is written until the next Begin.
+  std::string folder;            // The folder of the server's snapshots.
+  // The maximum size; after it, nothing is written until the next Begin.
   int64_t max_bytes = 0;
-  // Whether what is written survives a loss of power, too.
+  // Whether records survive a loss of power, too.
   bool sync = false;
   // Called after each record, with the time that it took and its bytes. May be
   // null; thread-safe.
   std::function<void(absl::Duration took, int64_t bytes)> appended = nullptr;
 };
 
-// A part of a log.
+// A segment of a log.
 struct LogSegment {
   int64_t number = 0;
   uint64_t epoch = 0;
@@ -55,30 +54,30 @@ struct LogSegment {
   std::string path;
 };
 
-// Those in a folder, in order of number; none if there is no folder.
+// Returns a folder's segments, in order of number; none without a folder.
 absl::StatusOr<std::vector<LogSegment>> ListLogSegments(
     Files* files, const std::string& folder);
 
-// What a log says.
+// The contents of a log.
 struct LoggedJob {
-  RegisterRequest layout;  // As in LoggedBeginning; not checked.
-  std::string boot;        // Likewise, of the latest segment.
-  // By slice; without `saved`.
+  RegisterRequest layout;  // The layout, as in LoggedBeginning; not checked.
+  std::string boot;        // The boot of the latest segment.
+  // The histories by slice; without `saved`.
   std::map<std::string, SliceHistory> slices;
   std::map<SquaresRound, std::vector<Squares>> norms;
   int64_t num_updates = 0;
 };
 
-// Reads the segments from this number on. Errors: kDataLoss that names what is
-// damaged or missing; those of the file system.
+// Reads the segments from this number on. Errors: kDataLoss that names the
+// damaged or missing file; those of the file system.
 absl::StatusOr<LoggedJob> ReadLog(Files* files,
                                   const std::vector<LogSegment>& segments,
                                   int64_t from);
 
-// Thread-safe. Nothing is written before Begin or Continue.
+// Writes the log. Thread-safe. Nothing is written before Begin or Continue.
 class ServerLog final : public UpdateLog {
  public:
-  // Looks at what is there. Errors: those of the file system.
+  // Opens the log of a folder. Errors: those of the file system.
   static absl::StatusOr<std::unique_ptr<ServerLog>> Open(
       const ServerLogOptions& options);
 
@@ -87,19 +86,19 @@ class ServerLog final : public UpdateLog {
 
   bool syncs() const { return options_.sync; }
 
-  // What is there now, from this number on. Errors: those of ReadLog.
+  // Reads the current segments from this number on. Errors: those of ReadLog.
   absl::StatusOr<LoggedJob> Read(int64_t from) const;
-  // The numbers from which Read finds all segments.
+  // Returns the numbers from which Read finds all segments.
   absl::StatusOr<std::vector<int64_t>> Beginnings() const;
 
-  // Goes on behind latest().
+  // Continues to write after latest().
   absl::Status Continue();
-  // latest() will not be continued, by whoever opens the log next, either.
+  // Marks latest() as incomplete, so that no process continues it.
   absl::Status GiveUp();
 
-  // Begins a segment, in place of those with the same or a higher number. Drops
-  // those that are older than all snapshots in the folder. layout: as in
-  // LoggedBeginning.
+  // Begins a segment, in place of those with the same or a higher number.
+  // Deletes those that are older than all snapshots in the folder. layout: as
+  // in LoggedBeginning.
   absl::Status Begin(int64_t number, uint64_t epoch,
                      const RegisterRequest& layout);
 
@@ -118,8 +117,8 @@ class ServerLog final : public UpdateLog {
   absl::Status GoOnBehind(const LogSegment& segment);
   absl::Status Append(const LogEntry& entry,
                       const std::vector<absl::string_view>& payloads);
-  // Sets the bytes of this record, 0 if nothing is written down, and those of
-  // all records so far.
+  // Writes a record. Sets the bytes of this record, 0 if nothing is written,
+  // and those of all records so far.
   absl::Status Write(const LogEntry& entry,
                      const std::vector<absl::string_view>& payloads,
                      int64_t* bytes, int64_t* written);
@@ -129,13 +128,13 @@ class ServerLog final : public UpdateLog {
   std::optional<LogSegment> latest_;
 
   Mutex mu_;
-  absl::Status failure_ ABSL_GUARDED_BY(mu_);  // Nothing is taken any more.
-  LogSegment segment_ ABSL_GUARDED_BY(mu_);    // That is being written.
-  // Null if nothing is.
+  absl::Status failure_ ABSL_GUARDED_BY(mu_);  // Why the log takes no records.
+  LogSegment segment_ ABSL_GUARDED_BY(mu_);    // The current segment.
+  // Null if nothing is written.
   std::shared_ptr<RecordLogWriter> writer_ ABSL_GUARDED_BY(mu_);
-  int64_t written_ ABSL_GUARDED_BY(mu_) = 0;  // Bytes, in all segments.
+  int64_t written_ ABSL_GUARDED_BY(mu_) = 0;  // The bytes of all segments.
 
-  // Those who wait here find their bytes synced by the one before them.
+  // The threads that wait here find their bytes synced by the previous one.
   Mutex sync_mu_ ABSL_ACQUIRED_BEFORE(mu_);
   int64_t synced_ ABSL_GUARDED_BY(sync_mu_) = 0;
 };

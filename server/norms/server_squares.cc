@@ -79,7 +79,7 @@ SquaresGathererOptions ServerGatherer(const ServerSquaresOptions& options) {
 }  // namespace
 
 uint64_t ConfigFingerprint(const std::string& shared_config_text) {
-  // FNV-1a.
+  // The hash is FNV-1a.
   uint64_t hash = 0xcbf29ce484222325;
   for (const char c : shared_config_text) {
     hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
@@ -171,7 +171,7 @@ void ServerSquares::Combine(const SquaresRound& round,
           absl::StrCat("server 0 answers with the squares of ", read->size(),
                        " tensors; there are ", options_.num_tensors));
     }
-    // Server 0 has written them down for everybody.
+    // Server 0 has logged them for all servers.
     if (read.ok() && options_.server_index > 0) {
       read = Logged(round, *std::move(read));
     }

@@ -1,4 +1,4 @@
-// The exchange of norms between the servers of a job. Server 0 adds them up.
+// Exchanges norms between the servers of a job. Server 0 adds them up.
 #ifndef SERVER_NORMS_SERVER_SQUARES_H_
 #define SERVER_NORMS_SERVER_SQUARES_H_
 
@@ -16,7 +16,7 @@
 
 namespace ps {
 
-// How a server other than 0 reaches server 0.
+// The connection of another server to server 0.
 class SquaresCaller {
  public:
   using Done = std::function<void(const absl::StatusOr<SquaresMessage>&)>;
@@ -24,18 +24,18 @@ class SquaresCaller {
   virtual ~SquaresCaller() = default;
 
   // Calls `done` once, from some thread, with the answer to `request`. Only one
-  // call may be under way at a time.
+  // call may be in progress at a time.
   virtual void Call(const SquaresMessage& request, Done done) = 0;
 
-  // Answers the call under way and all later ones with kCancelled. Waits until
-  // the call under way has been answered.
+  // Answers the current call and all later ones with kCancelled. Waits until
+  // the current call has been answered.
   virtual void Stop() = 0;
 };
 
 // A slice that an optimizer updates.
 struct SquaresSlice {
   int server = 0;
-  std::vector<int> tensors;  // Of each of its stretches.
+  std::vector<int> tensors;  // The tensor of each of its segments.
 };
 
 struct ServerSquaresOptions {
@@ -43,19 +43,19 @@ struct ServerSquaresOptions {
   std::vector<SquaresSlice> slices;  // [Slice::number]
   int64_t num_tensors = 0;
   uint64_t config_fingerprint = 0;
-  // Called with the totals of a round before anyone gets them; its error fails
-  // the round. May be null.
+  // Called with the totals of a round before they are sent; its error fails the
+  // round. May be null.
   std::function<absl::Status(const SquaresRound&, const std::vector<Squares>&)>
       log;
 };
 
-// A hash of the config; two different configs share it only by chance.
+// Returns a hash of the config; two different configs share it only by chance.
 uint64_t ConfigFingerprint(const std::string& shared_config_text);
 
-// Thread-safe.
+// The exchange. Thread-safe.
 class ServerSquares final : public SquaresExchange {
  public:
-  // `caller` is null for server 0. `schedule`: see Shard.
+  // `caller` is null for server 0. `schedule` is that of Shard.
   ServerSquares(const ServerSquaresOptions& options,
                 std::unique_ptr<SquaresCaller> caller,
                 std::function<void(std::function<void()>)> schedule);
@@ -65,12 +65,12 @@ class ServerSquares final : public SquaresExchange {
 
   using Answer = std::function<void(const absl::StatusOr<SquaresMessage>&)>;
 
-  // Server 0 only: adds another server's part. The request is not trusted.
+  // Adds another server's part, on server 0 only. The request is not trusted.
   // Errors, through `answer`: kInvalidArgument, kFailedPrecondition.
   void AddFromServer(const SquaresMessage& request, const Answer& answer);
 
-  // The totals of a round that has been held. Errors: kDataLoss if they are not
-  // of all tensors.
+  // Keeps the totals of a finished round. Errors: kDataLoss if they are not of
+  // all tensors.
   absl::Status Keep(const SquaresRound& round,
                     const std::vector<Squares>& totals);
 
@@ -81,13 +81,13 @@ class ServerSquares final : public SquaresExchange {
   }
 
  private:
-  // This server's slices -> the totals, by way of server 0.
+  // Sends this server's sums to server 0, which returns the totals.
   void Combine(const SquaresRound& round,
                const SquaresGatherer::Contributions& slices,
                SquaresGatherer::Done done);
   SquaresGatherer::Sums AddUp(
       const SquaresGatherer::Contributions& servers) const;
-  // The same sums, written down.
+  // Returns the same sums after logging them.
   absl::StatusOr<SquaresGatherer::Sums> Logged(
       const SquaresRound& round, SquaresGatherer::Sums sums) const;
 
@@ -98,7 +98,7 @@ class ServerSquares final : public SquaresExchange {
   const std::function<void(std::function<void()>)> schedule_;
   SquaresGatherer slices_;
   SquaresGatherer servers_;  // Used by server 0 only.
-  // Declared last because its thread uses the other members.
+  // This is last because its thread uses the other members.
   std::unique_ptr<SquaresCaller> caller_;
 };
 

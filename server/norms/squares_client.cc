@@ -109,9 +109,9 @@ class SquaresClient final : public SquaresCaller {
   CondVar changed_;
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
   std::deque<std::pair<SquaresMessage, Done>> work_ ABSL_GUARDED_BY(mu_);
-  // To the call under way.
+  // The answer to the current call.
   std::optional<absl::StatusOr<grpc::ByteBuffer>> answer_ ABSL_GUARDED_BY(mu_);
-  Thread thread_;  // Declared last because it uses all members above.
+  Thread thread_;  // This is last because it uses all members above.
 };
 
 }  // namespace

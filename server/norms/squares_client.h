@@ -1,5 +1,4 @@
-// The connection through which a server asks server 0 for norms over all
-// servers.
+// Connects a server to server 0 for norms over all servers.
 #ifndef SERVER_NORMS_SQUARES_CLIENT_H_
 #define SERVER_NORMS_SQUARES_CLIENT_H_
 

@@ -1,4 +1,4 @@
-// Norms over whole tensors, although each slice holds only a part of them.
+// The interface of norms over whole tensors, which slices share.
 #ifndef SERVER_NORMS_SQUARES_EXCHANGE_H_
 #define SERVER_NORMS_SQUARES_EXCHANGE_H_
 
@@ -12,10 +12,10 @@
 
 namespace ps {
 
-// Sums over all slices of all servers.
+// The sums over all slices of all servers.
 struct SquaresTotals {
   std::vector<Squares> tensors;  // [number of tensors]
-  double norm = 0;               // Euclidean norm of the whole gradient.
+  double norm = 0;               // The Euclidean norm of the whole gradient.
 };
 
 inline SquaresTotals TotalsOf(const std::vector<Squares>& tensors) {
@@ -37,17 +37,17 @@ struct SquaresRound {
   }
 };
 
-// Thread-safe.
+// The exchange. Thread-safe.
 class SquaresExchange {
  public:
   using Done = std::function<void(const absl::StatusOr<SquaresTotals>&)>;
 
   virtual ~SquaresExchange() = default;
 
-  // squares[i] belongs to the i-th stretch of the slice with this number.
-  // `done` is called once, on some thread, when every slice of every server has
-  // added its squares for the same round. Sums are formed in order of slice and
-  // stretch, wherever the slices are and whatever the order of the calls.
+  // Adds the squares of a slice; squares[i] belongs to its i-th segment. `done`
+  // is called once, on some thread, when every slice of every server has added
+  // its squares for the same round. Sums are formed in order of slice and
+  // segment, wherever the slices are and whatever the order of the calls.
   virtual void Add(const SquaresRound& round, int slice,
                    std::vector<Squares> squares, Done done) = 0;
 };

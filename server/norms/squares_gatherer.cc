@@ -8,7 +8,7 @@
 namespace ps {
 namespace {
 
-// Before every round.
+// The state before all rounds.
 constexpr SquaresRound kNoRound = {-1, 0};
 
 std::string Describe(const SquaresRound& round) {

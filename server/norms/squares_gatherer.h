@@ -1,4 +1,4 @@
-// Collects the squares of all contributors and gives everyone the sums.
+// Collects the squares of all contributors and sends the sums to all.
 #ifndef SERVER_NORMS_SQUARES_GATHERER_H_
 #define SERVER_NORMS_SQUARES_GATHERER_H_
 
@@ -18,37 +18,39 @@ namespace ps {
 struct SquaresGathererOptions {
   std::vector<int64_t> sizes;  // The number of squares of each contributor.
   std::string contributor;  // What error messages call a contributor: "server".
-  // Rounds whose sums are kept for contributors that repeat one; at least 1.
+  // The rounds whose sums are kept for contributors that repeat one; at least
+  // 1.
   int kept_rounds = 8;
 };
 
 // Gathers one round at a time: no contributor begins the next one before it has
-// the answer to this one. One that starts over from an earlier state repeats
+// the answer to this one. One that restarts from an earlier state repeats
 // rounds that the others have left, and gets the same sums again. Thread-safe.
 class SquaresGatherer {
  public:
   using Sums = std::vector<Squares>;
   using Done = std::function<void(const absl::StatusOr<Sums>&)>;
-  // [contributor][of its squares]
+  // The squares, [contributor][its squares].
   using Contributions = std::vector<std::vector<Squares>>;
-  // Makes of those of a round what all contributors receive.
+  // Computes a round's answer to all contributors.
   using Combine =
       std::function<void(const SquaresRound&, const Contributions&, Done)>;
 
   SquaresGatherer(const SquaresGathererOptions& options, Combine combine)
       : options_(options), combine_(std::move(combine)) {}
 
-  // A repeat supersedes the earlier call, which gets kCancelled; after the
-  // round a repeat gets the stored sums. Errors, through `done`:
-  // kInvalidArgument for numbers out of range; kFailedPrecondition for a round
-  // that is neither the one that the others are in nor one whose sums are kept.
+  // Adds one contributor's squares. A repeat supersedes the earlier call, which
+  // gets kCancelled; after the round a repeat gets the stored sums. Errors,
+  // through `done`: kInvalidArgument for numbers out of range;
+  // kFailedPrecondition for a round that is neither the current one nor one
+  // whose sums are kept.
   void Add(const SquaresRound& round, int contributor,
            std::vector<Squares> squares, Done done);
 
-  // The sums of a round that has been held.
+  // Keeps the sums of a finished round.
   void Keep(const SquaresRound& round, const Sums& sums);
 
-  // Answers everyone who waits, now and from now on.
+  // Answers all waiting and all later calls with `failure`.
   void Fail(const absl::Status& failure);
 
  private:
@@ -67,7 +69,7 @@ class SquaresGatherer {
   int num_here_ ABSL_GUARDED_BY(mu_) = 0;
   SquaresRound round_ ABSL_GUARDED_BY(mu_);  // Valid if num_here_ > 0.
   Contributions contributions_ ABSL_GUARDED_BY(mu_);
-  // By contributor; null: it is not here.
+  // The waiting calls by contributor; null if it has not called.
   std::vector<Done> waiting_ ABSL_GUARDED_BY(mu_);
   // The sums of the latest rounds.
   std::map<SquaresRound, Sums> kept_ ABSL_GUARDED_BY(mu_);

@@ -1,4 +1,4 @@
-// The calls by which workers leave arrays for each other.
+// Handles the calls by which workers leave arrays for each other.
 #ifndef SERVER_RELAY_AUX_CALLS_H_
 #define SERVER_RELAY_AUX_CALLS_H_
 
@@ -16,22 +16,22 @@
 namespace ps {
 
 struct AuxCallsOptions {
-  // Of the job; none: its workers have no stages, and all calls are refused.
+  // The limits; nullopt: workers have no stages, and all calls are refused.
   std::optional<StageLimits> limits;
   int server_index = 0;
   const Callers* callers = nullptr;  // Not owned; outlives the calls.
 };
 
-// Its messages never become protobuf objects as a whole. Thread-safe. Handlers
-// do not block.
+// The handlers. Messages are never parsed into protobuf objects as a whole.
+// Thread-safe. Handlers do not block.
 class AuxCalls {
  public:
   explicit AuxCalls(const AuxCallsOptions& options);
 
-  // Answers all calls that wait, now and later (Relay::End).
+  // Answers all waiting and all later calls (Relay::End).
   void End(const absl::Status& status) { relay_.End(status); }
 
-  // Relay::held_bytes of this worker.
+  // The bytes of Relay::held_bytes for this worker.
   int64_t held_bytes(int rank) const { return relay_.held_bytes(rank); }
 
   void Put(const Caller& caller, const grpc::ByteBuffer& request,
@@ -43,7 +43,7 @@ class AuxCalls {
   using Check = absl::Status (*)(const ReceivedStageMessage&,
                                  const StageLimits&, int server);
 
-  // A message from a known worker that passes `check`.
+  // Decodes a message from a known worker that passes `check`.
   absl::StatusOr<ReceivedStageMessage> Open(const Caller& caller,
                                             const grpc::ByteBuffer& bytes,
                                             Check check) const;

@@ -1,4 +1,4 @@
-// Chunks of arrays that workers leave for each other at a server.
+// Keeps chunks of arrays that workers leave for each other at a server.
 #ifndef SERVER_RELAY_RELAY_H_
 #define SERVER_RELAY_RELAY_H_
 
@@ -38,36 +38,36 @@ struct RelayPlace {
   }
 };
 
-// Chunks may come in any order. Thread-safe. Calls functions on the thread that
+// Stores chunks, in any order. Thread-safe. Calls functions on the thread that
 // brings what they wait for, and never under its lock.
 class Relay {
  public:
-  // Both are called once.
+  // The functions are called once each.
   using PutDone = std::function<void(const absl::Status&)>;
   using GetDone = std::function<void(
       absl::StatusOr<std::shared_ptr<const ReceivedStageMessage>>)>;
 
-  // Each sender may have credit_bytes here.
+  // `credit_bytes` is the limit of each sender.
   Relay(int num_workers, int64_t credit_bytes);
 
   // Keeps a chunk until its receiver asks for a later one; calls `done` then,
   // or at once if it has asked for one before. A repeat is not kept; its `done`
-  // replaces the one before, which is told kCancelled. Errors, to `done`:
+  // replaces the previous one, which gets kCancelled. Errors, to `done`:
   // kUnavailable if the sender has no credit left.
   void Put(const RelayStream& stream, ReceivedStageMessage chunk, PutDone done);
 
-  // Passes the chunk at `place` to `done` when it is there. Forgets what
-  // precedes it in the stream, and the caller that waits there, who is told
-  // kCancelled: it has asked again. Errors, to `done`: kInvalidArgument if the
-  // chunk was forgotten.
+  // Passes the chunk at `place` to `done` when it is there. Discards the
+  // earlier chunks of the stream, and cancels an earlier call that waits there
+  // with kCancelled: its caller has repeated it. Errors, to `done`:
+  // kInvalidArgument if the chunk was discarded.
   void Get(const RelayStream& stream, const RelayPlace& place, GetDone done);
 
-  // Whoever waits now or later is told this; if it is OK, whoever puts is, and
-  // whoever gets is told kAborted.
+  // Completes all waiting and later calls with `status`; if it is OK, Put
+  // returns OK and Get kAborted.
   void End(const absl::Status& status);
 
-  // Bytes of this sender's chunks, and of answers with them that have not been
-  // sent.
+  // The bytes of this sender's chunks, and of answers with them that have not
+  // been sent.
   int64_t held_bytes(int from) const { return credit_.held_bytes(from); }
 
  private:
@@ -76,9 +76,9 @@ class Relay {
     PutDone done;
   };
   struct State {
-    RelayPlace begin;  // What precedes it is forgotten.
+    RelayPlace begin;  // Earlier chunks are discarded.
     std::map<RelayPlace, Kept> kept;
-    GetDone waiting;  // For the chunk at `begin`; null: nobody waits.
+    GetDone waiting;  // The call for the chunk at `begin`, or null.
   };
 
   ByteCredit credit_;

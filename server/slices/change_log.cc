@@ -34,7 +34,7 @@ bool ChangeLog::Since(int64_t version, std::vector<uint32_t>* indices) const {
     *indices = changes_.back();
     return true;
   }
-  // One per thread, reused for all slices.
+  // Each thread has one, reused for all slices.
   thread_local TouchedSet touched;
   touched.Reset(num_elements_);
   for (auto changes = changes_.end() - updates; changes != changes_.end();

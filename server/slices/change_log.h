@@ -1,4 +1,4 @@
-// The elements of a slice that recent updates changed.
+// Keeps the elements of a slice that recent updates changed.
 #ifndef SERVER_SLICES_CHANGE_LOG_H_
 #define SERVER_SLICES_CHANGE_LOG_H_
 
@@ -23,9 +23,9 @@ class ChangeLog {
   // indices; null: it may have changed any element.
   void Add(const std::vector<uint32_t>* changed);
 
-  // Updates added so far.
+  // The number of updates added so far.
   int64_t version() const { return version_; }
-  // Indices held.
+  // The number of indices held.
   int64_t size() const { return size_; }
 
   // Replaces *indices by the ascending indices of the elements that may have
@@ -33,7 +33,7 @@ class ChangeLog {
   // version(). Returns false if any element may have changed.
   bool Since(int64_t version, std::vector<uint32_t>* indices) const;
 
-  // Load replaces everything by what Save wrote. Errors: kDataLoss.
+  // Save and load the state; Load replaces everything. Errors: kDataLoss.
   void Save(StateWriter* writer) const;
   absl::Status Load(StateReader* reader);
 

@@ -15,8 +15,8 @@ class CodedUpdateDownlink final : public Downlink {
  public:
   CodedUpdateDownlink(const CompressorConfig& config,
                       const SliceOptions& options, const PayloadBuffer& weights)
-      // A rank that no worker has, so that the random draws differ from all
-      // workers'.
+      // This rank is that of no worker, so that the random draws differ from
+      // all workers'.
       : random_key_(RandomKey(
             options.config->seed(),
             static_cast<uint64_t>(options.config->cluster().num_workers()),

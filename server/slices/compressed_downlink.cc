@@ -23,7 +23,7 @@ class CompressedDownlink final : public Downlink {
     compressor.config = config;
     compressor.dense_size = options.num_elements;
     compressor.seed = options.config->seed();
-    // A rank that no worker has, so that the random draws differ from all
+    // This rank is that of no worker, so that the random draws differ from all
     // workers'.
     compressor.worker_rank = options.config->cluster().num_workers();
     compressor.bucket = options.number;
@@ -48,7 +48,7 @@ class CompressedDownlink final : public Downlink {
     for (size_t i = 0; i < view_.size(); ++i) {
       difference[i] = values[i] - view_[i];
     }
-    // The difference already contains everything that was left out before.
+    // The difference already contains all elements that were not sent before.
     std::fill_n(residual_.data(), residual_.size(), 0.0f);
     PS_ASSIGN_OR_RETURN(EncodedGradient encoded,
                         compressor_->Compress(difference_, &residual_));

@@ -2,9 +2,9 @@
 //
 // The server keeps the *view*, the weights that all workers hold. After each
 // update it compresses weights - view, sends the result and adds it to the view
-// in the same order of operations as the workers. Whatever the compressor
-// leaves out is therefore part of the next difference: this is error feedback
-// without a separate residual and without drift.
+// in the same order of operations as the workers. Elements that the compressor
+// does not send are therefore part of the next difference: this is error
+// feedback without a separate residual and without drift.
 #ifndef SERVER_SLICES_COMPRESSED_DOWNLINK_H_
 #define SERVER_SLICES_COMPRESSED_DOWNLINK_H_
 
@@ -15,7 +15,7 @@
 
 namespace ps {
 
-// Errors: those of NewCompressor.
+// Creates the downlink. Errors: those of NewCompressor.
 absl::StatusOr<std::unique_ptr<Downlink>> NewCompressedDownlink(
     const CompressorConfig& config, const SliceOptions& options,
     const PayloadBuffer& weights);

@@ -50,8 +50,8 @@ class WeightsDownlink : public Downlink {
   PayloadCodes codes_;
 };
 
-// Sends the new values of the elements that changed, or all values where that
-// takes no more bytes.
+// Sends the new values of the changed elements, or all values if they take no
+// more bytes.
 class UpdateDownlink final : public WeightsDownlink {
  public:
   using WeightsDownlink::WeightsDownlink;

@@ -15,12 +15,12 @@
 
 namespace ps {
 
-// The same bytes for every worker.
+// The answer to all workers.
 struct DownlinkPayload {
   PayloadBuffer bytes;
-  // True: workers add it to what they hold. False: it replaces that.
+  // Whether workers add it to their weights; otherwise it replaces them.
   bool difference = false;
-  // Has every element that some worker pushed for this update.
+  // Whether it has every element that some worker pushed for this update.
   bool covers_pushes = false;
 };
 
@@ -30,31 +30,33 @@ class Downlink {
  public:
   virtual ~Downlink() = default;
 
-  // All the values that workers hold, for a worker that has none; a dense
-  // payload. If workers hold exactly the servers' weights, this is `weights`
-  // itself, not a copy.
+  // Returns all the values that workers hold, for a worker that has none, as a
+  // dense payload. If workers hold exactly the servers' weights, this is
+  // `weights` itself, not a copy.
   virtual PayloadBuffer All(const PayloadBuffer& weights) const = 0;
 
-  // The payload for workers that have received every payload so far. `changed`:
-  // ascending indices of the weights that may have changed since the last call,
-  // or null for all. Errors: kDataLoss for weights that are not finite.
+  // Returns the payload for workers that have received every payload so far.
+  // `changed`: ascending indices of the weights that may have changed since the
+  // last call, or null for all. Errors: kDataLoss for weights that are not
+  // finite.
   virtual absl::StatusOr<DownlinkPayload> Changes(
       const PayloadBuffer& weights, const std::vector<uint32_t>* changed) = 0;
 
-  // What later calls depend on besides their arguments: by default nothing.
-  // Load reads what Save wrote for the same options. Errors: kDataLoss.
+  // Save and load the state that later calls depend on besides their arguments:
+  // by default nothing. Load reads what Save wrote for the same options.
+  // Errors: kDataLoss.
   virtual void Save(StateWriter* /*writer*/) const {}
   virtual absl::Status Load(StateReader* /*reader*/) {
     return absl::OkStatus();
   }
 };
 
-// Errors: kDataLoss, with what to do, unless all values are finite.
+// Checks that all values are finite. Errors: kDataLoss, with advice.
 absl::Status CheckFiniteWeights(absl::Span<const float> values);
 
-// Makes the downlink that the config's `downlink` selects; for statistics, one
-// that sends all of them in fp32. `weights` are the initial ones. Errors: those
-// of making a compressor.
+// Creates the downlink that the config's `downlink` selects; for statistics,
+// one that sends all of them in fp32. `weights` are the initial ones. Errors:
+// those of creating a compressor.
 absl::StatusOr<std::unique_ptr<Downlink>> NewDownlink(
     const SliceOptions& options, const PayloadBuffer& weights);
 

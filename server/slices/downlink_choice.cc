@@ -8,7 +8,7 @@
 namespace ps {
 namespace {
 
-// Whether the job's compressor can also compress what servers send.
+// Whether the job's compressor can also compress the downlink.
 bool CompressesBothWays(const JobConfig& job) {
   const CompressorConfig& compressor = job.compressor();
   const CompressorPlugin plugin = FindCompressor(compressor.name());
@@ -17,11 +17,10 @@ bool CompressesBothWays(const JobConfig& job) {
          compressor.error_feedback() && !UpdatesByEachPush(job);
 }
 
-// The largest share of a vector's square that a code may lose if its use was
-// not asked for.
+// The largest relative squared error of a code that the config did not ask for.
 constexpr double kLittle = 0.25;
 
-// Whether the job's value code can also code what servers send.
+// Whether the job's value code can also code the downlink.
 bool CodesBothWays(const JobConfig& job) {
   const CompressorConfig& compressor = job.compressor();
   if (FindCompressor(compressor.name()).writes_own_code ||
@@ -50,7 +49,7 @@ DownlinkConfig ChosenDownlink(const JobConfig& job) {
     chosen.set_mode(DownlinkConfig::COMPRESSED);
     CompressorConfig* const compressor = chosen.mutable_compressor();
     *compressor = job.compressor();
-    // These are for gradients.
+    // These options are for gradients.
     compressor->clear_momentum_correction();
     compressor->clear_clip_norm();
     compressor->clear_feedback_share();

@@ -1,4 +1,4 @@
-// What downlink.mode AUTO stands for in a job.
+// Resolves downlink.mode AUTO.
 #ifndef SERVER_SLICES_DOWNLINK_CHOICE_H_
 #define SERVER_SLICES_DOWNLINK_CHOICE_H_
 
@@ -6,8 +6,8 @@
 
 namespace ps {
 
-// job.downlink(), with a mode other than AUTO and, if that is COMPRESSED, its
-// compressor. The job must be valid.
+// Returns job.downlink(), with a mode other than AUTO and, if that is
+// COMPRESSED, its compressor. The job must be valid.
 DownlinkConfig ChosenDownlink(const JobConfig& job);
 
 }  // namespace ps

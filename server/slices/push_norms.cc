@@ -92,7 +92,7 @@ absl::Status PushNorms::Load(StateReader* reader) {
     PS_ASSIGN_OR_RETURN(const double norm, reader->GetDouble());
     norms_.push_back(norm);
   }
-  // There may have been more workers.
+  // An earlier job may have had more workers.
   while (norms_.size() > max_norms_) norms_.pop_front();
   return absl::OkStatus();
 }

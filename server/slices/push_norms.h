@@ -1,4 +1,4 @@
-// Compares the norm of each worker's push with those of the pushes before it.
+// Compares the norm of each worker's push with those of earlier pushes.
 #ifndef SERVER_SLICES_PUSH_NORMS_H_
 #define SERVER_SLICES_PUSH_NORMS_H_
 
@@ -14,7 +14,7 @@
 
 namespace ps {
 
-// The pushes of one slice, as PushNormsConfig says. A push is unusual if its
+// Judges the pushes of one slice, by PushNormsConfig. A push is unusual if its
 // Euclidean norm is more than `factor` times the lower median of the norms of
 // the latest pushes of all workers, itself among them; there must be kFewest of
 // them. Unusual pushes count like all others, so that a lasting change is
@@ -25,23 +25,23 @@ class PushNorms {
   static constexpr size_t kFewest = 3;
 
   struct Finding {
-    size_t push = 0;  // Its place among those given to Judge.
+    size_t push = 0;  // The index among the pushes given to Judge.
     double norm = 0;
     double median = 0;
   };
 
-  // What is remembered: the latest 64 pushes, and the latest 4 of each worker.
+  // The memory has the latest 64 pushes, and the latest 4 of each worker.
   PushNorms(const PushNormsConfig& config, int num_workers,
             int64_t num_elements);
 
-  // Of pushes of one update; valid.
+  // Returns the unusual ones of the valid pushes of one update.
   std::vector<Finding> Judge(const std::vector<const PayloadPieces*>& pushes);
 
-  // The same push with its norm reduced to `factor` times the median.
+  // Returns the push with its norm reduced to `factor` times the median.
   PayloadBuffer Capped(const PayloadPieces& push, const Finding& finding) const;
 
   void Save(StateWriter* writer) const;
-  // Errors: kDataLoss.
+  // Restores the state. Errors: kDataLoss.
   absl::Status Load(StateReader* reader);
 
  private:
@@ -50,7 +50,7 @@ class PushNorms {
   const PushNormsConfig config_;
   const size_t max_norms_;
   const int64_t num_elements_;
-  std::deque<double> norms_;  // Oldest first.
+  std::deque<double> norms_;  // The norms, oldest first.
   std::vector<float> dense_;  // Scratch memory.
 };
 

@@ -26,7 +26,7 @@ bool SameBytes(const PayloadPieces& a, const PayloadPieces& b) {
   return joined(a) == joined(b);
 }
 
-// The state before the updates of a history.
+// Returns the state before the updates of a history.
 absl::StatusOr<std::unique_ptr<SliceState>> StateBefore(
     const SliceOptions& options, const std::string& saved,
     const SliceHistory& history) {
@@ -43,13 +43,13 @@ absl::StatusOr<std::unique_ptr<SliceState>> StateBefore(
   return SliceState::Create(options, first);
 }
 
-// The first update that the state has not received.
+// Returns the first update that the state has not received.
 std::map<int64_t, UpdateRecord>::const_iterator FirstAfter(
     const SliceState& state, const SliceHistory& history) {
   return history.updates.lower_bound(state.progress().version);
 }
 
-// has_coder: the state has a compressor's part, which checks its own values.
+// Checks an update. has_coder: a server-side codec checks its own values.
 absl::Status CheckUpdate(const SliceOptions& options,
                          const UpdateRecord& update, bool has_coder) {
   if (UpdatesByEachPush(*options.config) && update.pushes.size() != 1) {
@@ -92,7 +92,7 @@ absl::Status CheckUpdate(const SliceOptions& options,
   return absl::OkStatus();
 }
 
-// Makes the update of this iteration, which must be whole.
+// Repeats the update of this iteration, which must be whole.
 absl::Status Repeat(int64_t iteration, const UpdateRecord& update,
                     SliceState* state) {
   PS_ASSIGN_OR_RETURN(const std::vector<Squares> squares, state->Apply(update));

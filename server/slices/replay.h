@@ -1,5 +1,5 @@
-// Updates that a slice has received before, made again: by a server that was
-// started again, and for a worker that was.
+// Replays updates that a slice has received before: for a server that was
+// restarted, and for a worker that was.
 #ifndef SERVER_SLICES_REPLAY_H_
 #define SERVER_SLICES_REPLAY_H_
 
@@ -16,31 +16,31 @@
 
 namespace ps {
 
-// The state to which a history leads from SliceState::Save's bytes or, if there
-// are none, from its initial weights; it may begin before that. Errors:
-// kDataLoss for an update that is missing or does not fit; those of
+// Returns the state to which a history leads from SliceState::Save's bytes or,
+// if there are none, from its initial weights; the history may begin earlier.
+// Errors: kDataLoss for an update that is missing or does not fit; those of
 // SliceState::Load and Create.
 absl::StatusOr<std::unique_ptr<SliceState>> StateAfter(
     const SliceOptions& options, const std::string& saved,
     const SliceHistory& history);
 
-// A slice as a worker sees it that was started again from an earlier state, and
-// has not caught up. Not thread-safe.
+// The slice for a worker that was restarted from an earlier state, and has not
+// caught up. Not thread-safe.
 class WorkerPast {
  public:
-  // Begins where StateAfter does. Several workers may share a history, which
-  // must not be null. Errors: those of StateAfter.
+  // Starts like StateAfter. Several workers may share a history, which must not
+  // be null. Errors: those of StateAfter.
   static absl::StatusOr<std::unique_ptr<WorkerPast>> Create(
       const SliceOptions& options, const std::string& saved,
       std::shared_ptr<const SliceHistory> history);
 
   const SliceState& state() const { return *state_; }
 
-  // The update of this iteration; null if it is not to be repeated.
+  // Returns the update of this iteration; null if it is not to be repeated.
   const UpdateRecord* UpdateOf(int64_t iteration) const;
 
-  // The answer to a push that was counted before the worker was started again;
-  // nullopt for a newer one, with which it has caught up. Errors:
+  // Returns the answer to a push that was counted before the worker was
+  // restarted; nullopt for a newer one, with which it has caught up. Errors:
   // kFailedPrecondition if the push differs from the one that was counted.
   absl::StatusOr<std::optional<WeightAnswer>> Answer(const WorkerPush& push);
 

@@ -1,4 +1,4 @@
-// SliceState as bytes.
+// Saves and loads a SliceState.
 #include <cstring>
 #include <utility>
 
@@ -94,7 +94,7 @@ absl::StatusOr<std::string> SliceState::ForWorkers(absl::string_view saved,
   PS_ASSIGN_OR_RETURN(const int64_t is_mean, reader.GetInt());
   writer.PutInt(is_mean);
   PS_ASSIGN_OR_RETURN(const int64_t workers_before, reader.GetInt());
-  PS_RETURN_IF_ERROR(reader.GetInt().status());  // The version.
+  PS_RETURN_IF_ERROR(reader.GetInt().status());  // This skips the version.
   for (int64_t i = 0; i < workers_before; ++i) {
     PS_RETURN_IF_ERROR(reader.GetInt().status());
   }
@@ -177,8 +177,8 @@ absl::Status SliceState::LoadFields(StateReader* reader) {
   answer_.version = progress_.version;
   answer_.compress_next = compress_next_;
   if (norms_.has_value()) PS_RETURN_IF_ERROR(norms_->Load(reader));
-  // A worker that is alone shares no positions, and its slices have no coder:
-  // in a job with more workers before or after, one begins anew.
+  // A single worker shares no positions, and its slices have no codec: in a job
+  // with more workers before or after, the codec starts anew.
   if (coder_ == nullptr && may_have_coder_) reader->Rest();
   if (coder_ != nullptr && !reader->Finish().ok()) {
     PS_RETURN_IF_ERROR(coder_->Load(reader));

@@ -15,7 +15,7 @@ void SerialExecutor::Post(std::function<void()> event) {
   }
   for (;;) {
     event();
-    // Destroyed before others may run: it may own memory or callers.
+    // The event is destroyed now: it may own memory or callers.
     event = nullptr;
     MutexLock lock(&mu_);
     if (events_.empty()) {

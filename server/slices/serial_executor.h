@@ -9,8 +9,8 @@
 
 namespace ps {
 
-// Thread-safe. What only events use needs no lock: each event sees what earlier
-// ones wrote.
+// The executor. Thread-safe. State that only events use needs no lock: each
+// event sees the writes of earlier ones.
 class SerialExecutor {
  public:
   // Runs `event` and those that arrive meanwhile, in order of arrival; or

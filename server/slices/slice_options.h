@@ -14,13 +14,13 @@
 
 namespace ps {
 
-// What a slice does with the workers' pushes.
+// The use of the workers' pushes by a slice.
 enum class UpdateRule {
   kOptimizer,  // Gradients: the job's optimizer takes a step.
   kMean,       // Statistics: their mean is the new value.
 };
 
-// The name of a slice in logs and snapshots; unique within the model.
+// Returns the name of a slice in logs and snapshots; unique within the model.
 inline std::string SliceName(int bucket, int index) {
   return absl::StrCat("slice-", bucket, "-", index);
 }
@@ -30,16 +30,16 @@ struct SliceOptions {
   int64_t num_elements = 0;
   int64_t total_updates = 0;  // The job's number of iterations.
   UpdateRule rule = UpdateRule::kOptimizer;
-  // The parts of tensors that make up the slice. Empty: one tensor of unknown
-  // shape.
+  // The segments of tensors that make up the slice. If empty, it is one tensor
+  // of unknown shape.
   std::vector<TensorStretch> stretches;
-  std::string name;  // SliceName.
-  // Slice::number. It seeds random draws.
+  std::string name;  // The name returned by SliceName.
+  // The number of the slice (Slice::number), which seeds random draws.
   int number = 0;
-  // Becomes true when a process of the job is asked to end. Null: never. Not
-  // owned.
+  // Becomes true when a process of the job is asked to end; null means never.
+  // Not owned.
   const std::atomic<bool>* stop = nullptr;
-  // For lines about unusual pushes. Null: they are not logged. Not owned.
+  // Limits lines about unusual pushes; null: they are not logged. Not owned.
   LogLimit* about_pushes = nullptr;
 };
 

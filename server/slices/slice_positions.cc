@@ -15,7 +15,8 @@
 namespace ps {
 namespace {
 
-// Positions as a worker gets them: with the remarks of the compressor's part.
+// Returns positions for a worker, with the server-side codec's side
+// information.
 PayloadBuffer WithRemarks(int rank, int64_t iteration,
                           const PayloadBuffer& positions,
                           const SliceState& state) {
@@ -162,9 +163,9 @@ absl::Time SlicePositions::Appoint(
   const std::set<int> awaited = awaited_ranks();
   const bool late = now >= turn_.end;
   if (late || awaited.count(turn_.leader) == 0) {
-    // If it is lost, the next one will ask; all slices, each of which may have
-    // been asked by others first, then take the same. If it is late, only those
-    // that have asked are known to be in time.
+    // If the leader is lost, the next worker will ask; all slices, each of
+    // which may have been asked by others first, then take the same one. If it
+    // is late, only those that have asked are known to be in time.
     int next = turn_.leader;
     for (int i = 1; i <= num_workers_; ++i) {
       next = (turn_.leader + i) % num_workers_;
@@ -195,7 +196,7 @@ absl::StatusOr<bool> SlicePositions::Complete(const SliceState& state,
   PS_ASSIGN_OR_RETURN(const std::optional<PayloadBuffer> positions,
                       For(push->rank, push->iteration, past));
   if (!positions.has_value()) return push->iteration != version;
-  // They may be those of another leader than this worker was told of.
+  // The positions may be those of another leader than this worker was told.
   if (may_appoint_ && push->iteration < version) return true;
   PS_RETURN_IF_ERROR(
       Annotate(PutInto(*positions, options_.num_elements, push),

@@ -24,11 +24,12 @@
 
 namespace ps {
 
-// What a call gets that a newer one takes the place of.
+// The errors of calls that newer ones supersede.
 inline constexpr char kRepeatedPush[] =
     "superseded by a repeat of the same push";
 
-// Called exactly once, as PushDone. An empty buffer makes the caller a leader.
+// Receives positions, exactly once, under the rules of PushDone. An empty
+// buffer makes the caller a leader.
 using PositionsDone = std::function<void(const absl::StatusOr<PayloadBuffer>&)>;
 
 // Keeps the positions of one slice until nobody can need them, and the calls
@@ -41,51 +42,52 @@ class SlicePositions {
   SlicePositions(const SliceOptions& options,
                  std::function<void(WorkerPush, PushDone)> retry);
 
-  // A worker asks for positions (WeightSlice::GetPositions). Returns true if
-  // the call waits and Appoint should be called; it may be this worker's turn.
+  // Takes a worker's call for positions (WeightSlice::GetPositions). Returns
+  // true if it waits and Appoint should be called; it may be this worker's
+  // turn.
   bool Ask(int rank, int64_t iteration, const SliceState& state,
            const WorkerPast* past, PositionsDone done);
 
-  // Gives the positions of the next update another leader, if that is due
-  // because the one before it is not among `awaited_ranks` or is late. Returns
-  // when it will be: never where updates leave no worker out.
+  // Appoints another leader of the next update, if that is due because the
+  // previous one is not among `awaited_ranks` or is late. Returns when it will
+  // be due: never if updates drop no workers.
   absl::Time Appoint(absl::Time now,
                      absl::FunctionRef<std::set<int>()> awaited_ranks,
                      const SliceState& state);
 
   // Whether a push has values for positions that others may have replaced: this
-  // server was started again after it had told them.
+  // server was restarted after it had sent them.
   bool Forgot(const WorkerPush& push, const SliceState& state) const;
 
   // Completes a push that lacks positions. Returns false if its leader has not
-  // pushed yet: it is to be held. A push of an iteration whose update is over
-  // stays as it is. Errors: kInvalidArgument.
+  // pushed yet: the push must then be held. One of an iteration whose update is
+  // over is unchanged. Errors: kInvalidArgument.
   absl::StatusOr<bool> Complete(const SliceState& state, const WorkerPast* past,
                                 WorkerPush* push) const;
-  // A repeat supersedes what was held; its call gets kCancelled.
+  // Holds a push, in place of an earlier one, whose call gets kCancelled.
   void Hold(WorkerPush push, PushDone done);
 
-  // Has the compressor's part check a push that only it can read. Errors:
+  // Checks a push that only the server-side codec can read. Errors:
   // kInvalidArgument.
   absl::Status CheckCoded(const SliceState& state, const WorkerPast* past,
                           WorkerPush* push) const;
 
-  // The positions that this push selects; nullopt if it is not a leader's.
-  // Errors: kInvalidArgument if others could not use them.
+  // Returns the positions that this push selects; nullopt if it is not a
+  // leader's. Errors: kInvalidArgument if others could not use them.
   absl::StatusOr<std::optional<PayloadBuffer>> SelectedBy(
       const WorkerPush& push) const;
 
-  // A leader's push of this iteration was counted: serves those who waited. Of
-  // several leaders, the first one's positions are kept.
+  // Keeps the positions of a leader's push that was counted, those of the first
+  // of several leaders, and serves the workers that waited.
   void Keep(int64_t iteration, PayloadBuffer positions,
             const SliceState& state);
-  // Keeps those of the last of these updates, for which a worker that was
-  // started again may ask. Errors: as SelectedBy.
+  // Keeps the positions of the last of these updates, for which a restarted
+  // worker may ask. Errors: those of SelectedBy.
   absl::Status KeepLastOf(const SliceHistory& history);
-  // Positions of earlier iterations are not needed any more.
+  // Discards the positions of earlier iterations.
   void ForgetBefore(int64_t iteration);
 
-  // Answer what waits: a worker's question, also its push, and everything.
+  // Answer waiting calls: a worker's question, also its push, or all calls.
   void AnswerQuestion(int rank, const absl::StatusOr<PayloadBuffer>& answer);
   void AnswerAllOf(int rank, const absl::Status& failure);
   void Fail(const absl::Status& failure);
@@ -99,7 +101,7 @@ class SlicePositions {
     WorkerPush push;
     PushDone done;
   };
-  // For the next update: who leads it, and until when.
+  // The leader of the next update, and the end of its turn.
   struct Turn {
     int64_t iteration = -1;
     int leader = 0;
@@ -111,7 +113,7 @@ class SlicePositions {
   std::optional<PayloadBuffer> Find(int64_t iteration) const;
   absl::StatusOr<std::optional<PayloadBuffer>> SelectedAmong(
       const std::vector<WorkerPush>& pushes) const;
-  // What is to be told to this worker; nullopt if it is not known.
+  // Returns the positions for this worker; nullopt if they are not known.
   absl::StatusOr<std::optional<PayloadBuffer>> For(
       int rank, int64_t iteration, const WorkerPast* past) const;
   void Serve(int64_t iteration, const SliceState& state);
@@ -119,17 +121,18 @@ class SlicePositions {
   const SliceOptions options_;
   const std::function<void(WorkerPush, PushDone)> retry_;
   const int num_workers_;
-  const bool shared_;       // The workers share the positions of this slice.
-  const bool may_appoint_;  // Updates may leave workers out.
+  // Whether the workers share the positions of this slice.
+  const bool shared_;
+  const bool may_appoint_;  // Whether updates may drop workers.
   const absl::Duration step_timeout_;
-  std::map<int64_t, PayloadBuffer> positions_;  // By iteration.
+  std::map<int64_t, PayloadBuffer> positions_;  // The positions by iteration.
   std::map<int, Question> questions_;           // By rank, like values_.
   std::map<int, HeldValues> values_;
   Turn turn_;
-  // Leaders of one iteration besides the one whose turn it is.
+  // The leaders of one iteration besides the one whose turn it is.
   std::set<int> appointed_;
   int64_t appointed_for_ = -1;
-  // The iteration whose positions each worker was told last. [num_workers]
+  // [num_workers], the iteration of the positions that a worker was last sent.
   std::vector<int64_t> told_;
 };
 

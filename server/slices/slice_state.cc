@@ -14,7 +14,7 @@
 namespace ps {
 namespace {
 
-// An empty list of stretches stands for one tensor.
+// An empty list of segments means one tensor.
 SliceOptions WithStretches(SliceOptions options) {
   if (options.stretches.empty()) {
     options.stretches.push_back({0, 0, options.num_elements, true});

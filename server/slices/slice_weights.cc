@@ -19,8 +19,8 @@
 namespace ps {
 namespace {
 
-// Elements per piece, so that the sum and the weights stay in the L2 cache
-// between adding up and the optimizer's step.
+// The number of elements per piece, so that the sum and the weights stay in the
+// L2 cache between adding up and the optimizer's step.
 constexpr int64_t kStretch = 16 * 1024;
 // Keeps the divisor of clipping above 0, as in PyTorch's clip_grad_norm_.
 constexpr double kClipEpsilon = 1e-6;
@@ -49,15 +49,16 @@ class PhaseClock {
       std::chrono::steady_clock::now();
 };
 
-// The calling thread's sum, reused for all slices.
+// Returns the calling thread's sum, reused for all slices.
 TouchedSum* ThreadSum(int64_t num_elements) {
   thread_local TouchedSum sum;
   sum.Reset(num_elements);
   return &sum;
 }
 
-// If each push is an update, the schedule counts num_workers pushes as one
-// update, and the learning rate is divided by this number.
+// Returns the number of updates per iteration of the schedule: if each push is
+// an update, the schedule counts num_workers pushes as one, and the learning
+// rate is divided by this number.
 int64_t UpdatesPerIteration(const JobConfig& config) {
   return UpdatesByEachPush(config) ? config.cluster().num_workers() : 1;
 }

@@ -1,5 +1,5 @@
 // The weights of one slice: adds up gradients, takes the optimizer's step and
-// makes the answer to workers.
+// creates the answer to workers.
 #ifndef SERVER_SLICES_SLICE_WEIGHTS_H_
 #define SERVER_SLICES_SLICE_WEIGHTS_H_
 
@@ -25,40 +25,41 @@ namespace ps {
 // The workers' pushes for one update, in the order in which they are added.
 struct GradientPayloads {
   std::vector<const PayloadPieces*> payloads;  // Valid; not owned.
-  bool any_dense = false;                      // At least one is dense.
-  bool all_dense = false;                      // All are dense.
-  int64_t sent_elements = 0;                   // Elements in all payloads.
+  bool any_dense = false;                      // Whether one is dense.
+  bool all_dense = false;                      // Whether all are dense.
+  int64_t sent_elements = 0;                   // The elements of all payloads.
 };
 
-// WeightsDigest of a valid, dense payload.
+// Returns the WeightsDigest of a valid, dense payload.
 uint64_t DigestOf(const PayloadPieces& payload, int64_t num_elements);
 
-// An update consists of Begin and, until it is finished, calls of Continue with
-// the requested totals over all slices of all servers. Not thread-safe.
+// The weights. An update consists of Begin and, until it is finished, calls of
+// Continue with the requested totals over all slices of all servers. Not
+// thread-safe.
 class SliceWeights {
  public:
-  // `first` must be valid, dense and fp32. Errors: those of making the
-  // optimizer or the downlink.
+  // Creates the weights. `first` must be valid, dense and fp32. Errors: those
+  // of creating the optimizer or the downlink.
   static absl::StatusOr<std::unique_ptr<SliceWeights>> Create(
       const SliceOptions& options, const PayloadPieces& first);
 
-  // Makes the weights that Save wrote, for the same options. Errors: kDataLoss;
+  // Loads the weights that Save wrote, for the same options. Errors: kDataLoss;
   // those of Create.
   static absl::StatusOr<std::unique_ptr<SliceWeights>> Load(
       const SliceOptions& options, StateReader* reader);
 
-  // Must not be called during an update.
+  // Saves the weights. Must not be called during an update.
   void Save(StateWriter* writer) const;
 
-  // All the values that workers should hold now: a dense payload.
+  // Returns all the values that workers should hold now: a dense payload.
   PayloadBuffer All() const { return downlink_->All(weights_); }
 
-  // The digest of the values in All(): XXH3, 64 bits, of the values as
+  // Returns the digest of the values in All(): XXH3, 64 bits, of the values as
   // little-endian fp32.
   uint64_t Digest() const;
 
-  // Used if each push is an update: the answer to a worker whose weights have
-  // received `version` updates.
+  // Returns the answer to a worker whose weights have received `version`
+  // updates; used if each push is an update.
   absl::StatusOr<DownlinkPayload> Since(int64_t version,
                                         ServerTimings* timings);
 
@@ -67,31 +68,32 @@ class SliceWeights {
 
   // The result of one step of an update.
   struct Outcome {
-    // Sums of squares over each stretch of SliceOptions, whose totals Continue
-    // needs; empty when the update is finished.
+    // The sums of squares over each segment of SliceOptions, whose totals
+    // Continue needs; empty when the update is finished.
     std::vector<Squares> squares;
-    // When the update is finished: the answer to workers. Empty if each push is
+    // The answer to workers when the update is finished. Empty if each push is
     // an update; see Since.
     DownlinkPayload answer;
   };
 
-  // `gradients` is not used after the call. Errors: kDataLoss for weights that
-  // are not finite, if this is detected.
+  // Begins an update. `gradients` is not used after the call. Errors: kDataLoss
+  // for weights that are not finite, if this is detected.
   absl::StatusOr<Outcome> Begin(int64_t update,
                                 const GradientPayloads& gradients,
                                 ServerTimings* timings);
 
-  // stretch_totals[i] are the squares of the whole tensor of stretch i. `norm`
-  // is the Euclidean norm of the whole gradient, if squares of the gradient
-  // were requested. If it is not finite, no weights change: depending on
-  // training.non_finite the result is kDataLoss, or the update is skipped.
+  // Continues the update. stretch_totals[i] are the squares of the whole tensor
+  // of segment i. `norm` is the Euclidean norm of the whole gradient, if
+  // squares of the gradient were requested. If it is not finite, no weights
+  // change: depending on training.non_finite the result is kDataLoss, or the
+  // update is skipped.
   absl::StatusOr<Outcome> Continue(const std::vector<Squares>& stretch_totals,
                                    double norm, ServerTimings* timings);
 
  private:
   explicit SliceWeights(const SliceOptions& options);
 
-  // Makes everything that starts with the values of weights_.
+  // Initialises the members that depend on the initial weights.
   absl::Status Init();
 
   bool clips() const {
@@ -103,7 +105,7 @@ class SliceWeights {
   }
   // Turns sums into means or into majority votes.
   void Average(float* sums, int64_t n) const;
-  // Memory for the new weights, which contains the old ones.
+  // Returns memory for the new weights, which contains the old ones.
   float* WritableWeights();
 
   void SumTouched(const GradientPayloads& gradients, ServerTimings* timings);
@@ -116,16 +118,16 @@ class SliceWeights {
   void SwapWithThread();
   absl::StatusOr<Outcome> NextStage(ServerTimings* timings);
   void Step();
-  // Steps of elements [begin, end), each with the learning rate of its tensor;
+  // Steps elements [begin, end), each with the learning rate of its tensor;
   // gradient and weights are those of element `begin`.
   void StepRange(int64_t begin, int64_t end, const float* gradient,
                  float* weights);
   void StepTouched(float* weights);
-  // Calls visit(end, info) for consecutive stretches of [begin, end) with equal
+  // Calls visit(end, info) for consecutive segments of [begin, end) with equal
   // rates, up to element `end` each.
   template <typename Visit>
   void ForRates(int64_t begin, int64_t end, Visit visit) const;
-  // `changed`: see Downlink::Changes.
+  // Finishes the update. `changed`: see Downlink::Changes.
   absl::StatusOr<Outcome> Finish(const std::vector<uint32_t>* changed,
                                  ServerTimings* timings);
 
@@ -142,12 +144,12 @@ class SliceWeights {
   std::unique_ptr<Optimizer> optimizer_;  // Null for statistics.
   std::unique_ptr<Downlink> downlink_;
 
-  // State of the update under way.
+  // The state of the current update.
   UpdateInfo info_;
   int num_workers_ = 0;
   int64_t sent_elements_ = 0;
   Stage stage_ = Stage::kSummed;
-  bool touched_only_ = false;  // Only indices_ may change.
+  bool touched_only_ = false;  // Whether only elements of indices_ may change.
   std::vector<uint32_t> indices_;
   // The mean gradient of indices_, or of all elements.
   std::vector<float> gradient_;

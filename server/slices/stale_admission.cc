@@ -16,7 +16,7 @@ class StaleAdmission final : public Admission {
       : Admission(options),
         bounded_(options.config->consistency().mode() ==
                      ConsistencyConfig::STALE_SYNCHRONOUS &&
-                 // Statistics, which an evaluation averages, make nobody wait.
+                 // No answer waits for statistics.
                  options.rule == UpdateRule::kOptimizer),
         bound_(options.config->consistency().staleness()),
         workers_(num_workers()) {
@@ -51,7 +51,7 @@ class StaleAdmission final : public Admission {
       }
     }
     const bool alone = slowest == std::numeric_limits<int64_t>::max();
-    // It may have been ahead of all others.
+    // The worker may have been ahead of all others.
     return alone ? Done(rank) : std::max(slowest, Done(rank));
   }
 
@@ -86,20 +86,20 @@ class StaleAdmission final : public Admission {
 
  private:
   struct Worker {
-    int64_t joined = 0;   // Iterations that others made before it came.
-    int64_t taken = 0;    // Iterations that it has pushed, or that it missed.
-    bool pulled = false;  // It has asked for the initial weights.
+    int64_t joined = 0;   // Iterations made by others before it came.
+    int64_t taken = 0;    // Iterations that it pushed or missed.
+    bool pulled = false;  // Whether it asked for the initial weights.
     bool gone = false;
   };
 
-  // Iterations whose update is done, or that it missed.
+  // Returns the iterations whose update is done, or that the worker missed.
   int64_t Done(int rank) const {
     return std::max(counted(rank) + 1, workers_[rank].joined);
   }
 
   absl::Status Check(const WorkerPush& push) const {
     if (workers_[push.rank].gone) {
-      // Membership tells it so when it calls again.
+      // Membership tells the worker so when it calls again.
       return absl::UnavailableError(absl::StrCat(
           "worker ", push.rank, " is gone, and the others go on without it"));
     }
@@ -148,9 +148,9 @@ class StaleAdmission final : public Admission {
   const int64_t bound_;
   std::vector<Worker> workers_;
   std::deque<WorkerPush> queue_;
-  // The number of iterations that every worker that is left has done.
+  // The number of iterations that every remaining worker has done.
   int64_t slowest_ = 0;
-  // Workers that have asked for nothing yet.
+  // The number of workers that have asked for nothing yet.
   int64_t num_starting_ = 0;
 };
 

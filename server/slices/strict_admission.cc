@@ -37,7 +37,7 @@ class StrictAdmission final : public Admission {
   std::optional<std::vector<WorkerPush>> Choose(absl::Time) override {
     if (num_pushed_ < num_workers()) return std::nullopt;
     std::vector<WorkerPush> pushes;
-    // In rank order, so that every run adds in the same order.
+    // Rank order makes every run add in the same order.
     for (auto& push : pushes_) pushes.push_back(*std::move(push));
     return pushes;
   }
@@ -47,7 +47,7 @@ class StrictAdmission final : public Admission {
     num_pushed_ = 0;
   }
 
-  // Of this iteration; without payloads once the update is under way.
+  // The pushes of this iteration; without payloads once the update has begun.
   std::vector<std::optional<WorkerPush>> pushes_;
   int num_pushed_ = 0;
 };

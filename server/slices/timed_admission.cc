@@ -76,9 +76,9 @@ class TimedAdmission final : public Admission {
 
  private:
   struct Worker {
-    bool pushed = false;  // There is a push for this update or for a later one.
+    bool pushed = false;  // Whether this or a later update has its push.
     WorkerPush push;
-    int64_t next = 0;   // It will not push for updates before this one.
+    int64_t next = 0;   // The first update for which it may still push.
     int64_t pulls = 0;  // The iterations of its last pull.
   };
 
@@ -121,7 +121,7 @@ class TimedAdmission final : public Admission {
       return std::nullopt;
     }
     std::vector<WorkerPush> pushes;
-    // In rank order, so that every run adds in the same order.
+    // Rank order makes every run add in the same order.
     for (Worker& worker : workers_) {
       if (HasPushed(worker)) pushes.push_back(std::move(worker.push));
     }
@@ -145,7 +145,7 @@ class TimedAdmission final : public Admission {
   // neither for it nor for a later one.
   int num_pushed_ = 0;
   int num_awaited_ = 0;
-  // When the first push for the next update was seen.
+  // The time of the first push for the next update.
   absl::Time first_push_ = absl::InfiniteFuture();
 };
 

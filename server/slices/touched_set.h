@@ -1,5 +1,5 @@
 // A set of indices that is filled in any order and read in ascending order, in
-// work proportional to what it holds.
+// time proportional to its size.
 #ifndef SERVER_SLICES_TOUCHED_SET_H_
 #define SERVER_SLICES_TOUCHED_SET_H_
 
@@ -8,9 +8,9 @@
 
 namespace ps {
 
-// Holds a bit for each index, and a summary bit for each 64-bit word of those.
-// Take scans all summary words, one for 4096 indices, but only those index
-// words that are not 0. Not thread-safe.
+// The set. Holds a bit for each index, and a summary bit for each 64-bit word
+// of those. Take scans all summary words, one for 4096 indices, but only those
+// index words that are not 0. Not thread-safe.
 class TouchedSet {
  public:
   // Prepares for indices below num_elements. The set must be empty.
@@ -29,8 +29,8 @@ class TouchedSet {
  private:
   static constexpr int64_t kBits = 64;
 
-  std::vector<uint64_t> touched_;  // Bit i: index i is in the set.
-  std::vector<uint64_t> words_;    // Bit w: touched_[w] is not 0.
+  std::vector<uint64_t> touched_;  // Bit i says whether index i is in the set.
+  std::vector<uint64_t> words_;    // Bit w says whether touched_[w] is not 0.
 };
 
 }  // namespace ps

@@ -1,4 +1,4 @@
-// Sums of sparse payloads, in work proportional to their elements.
+// Sums sparse payloads, in time proportional to their elements.
 #ifndef SERVER_SLICES_TOUCHED_SUM_H_
 #define SERVER_SLICES_TOUCHED_SUM_H_
 
@@ -10,8 +10,8 @@
 
 namespace ps {
 
-// Holds a vector that is 0 except where payloads were added, and the set of
-// those places. Can be reused for any number of slices. Not thread-safe.
+// The sum. Holds a vector that is 0 except where payloads were added, and the
+// set of those places. Can be reused for any number of slices. Not thread-safe.
 class TouchedSum {
  public:
   // Prepares for payloads of num_elements elements. The sum must be empty.

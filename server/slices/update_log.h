@@ -1,4 +1,4 @@
-// Where a slice writes down what it has done before it answers.
+// The interface of a slice's write-ahead log.
 #ifndef SERVER_SLICES_UPDATE_LOG_H_
 #define SERVER_SLICES_UPDATE_LOG_H_
 
@@ -13,9 +13,9 @@
 
 namespace ps {
 
-// Thread-safe. Both return when what they wrote survives what the log is meant
-// to survive. Errors: those of the file system; the log then takes nothing
-// more.
+// The log. Thread-safe. Both functions return when their record is as durable
+// as the log promises. Errors: those of the file system; the log then takes no
+// more records.
 class UpdateLog {
  public:
   virtual ~UpdateLog() = default;
@@ -23,15 +23,15 @@ class UpdateLog {
   virtual absl::Status AppendInitialWeights(const std::string& slice,
                                             const PayloadPieces& weights) = 0;
 
-  // An update of the slice as it was with this many updates.
+  // Appends an update of the slice as it was with this many updates.
   virtual absl::Status AppendUpdate(const std::string& slice, int64_t version,
                                     const UpdateRecord& update) = 0;
 };
 
-// What has been written down of a slice.
+// The logged history of a slice.
 struct SliceHistory {
-  std::optional<ReceivedPayload> first;  // Weights.
-  // Whole updates, by the updates that the slice had received before.
+  std::optional<ReceivedPayload> first;  // The initial weights.
+  // Whole updates, by the number of updates that the slice had received before.
   std::map<int64_t, UpdateRecord> updates;
 };
 

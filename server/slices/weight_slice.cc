@@ -44,7 +44,7 @@ void WeightSlice::Initialize(ReceivedPayload payload,
   executor_.Post(
       [this, payload = std::move(payload), done = std::move(done)]() mutable {
         const absl::Status set = SetInitialWeights(payload.pieces);
-        // Who is told may push at once, and needs the credit.
+        // Release the credit first: an answered worker may push at once.
         payload.owner = nullptr;
         done(set);
       });
@@ -103,7 +103,7 @@ absl::Status WeightSlice::LoadNow(const std::string& saved,
   }
   PS_ASSIGN_OR_RETURN(state_, StateAfter(options_, saved, history));
   PS_RETURN_IF_ERROR(positions_.KeepLastOf(history));
-  // Of another number of workers.
+  // Without updates, the state was saved with a different number of workers.
   if (history.updates.empty()) LogNews();
   Begin();
   return absl::OkStatus();
@@ -131,7 +131,7 @@ absl::Status WeightSlice::RewindNow(
 
 void WeightSlice::ReleasePast(int rank) {
   std::unique_ptr<WorkerPast>& past = workers_[rank].past;
-  // While an update is under way, the answer to the last push is gone.
+  // During an update, the answer to the last push is gone.
   if (record_.has_value() ||
       past->state().progress().version < state_->progress().version) {
     return;
@@ -226,7 +226,7 @@ void WeightSlice::HandlePush(WorkerPush push, PushDone done) {
     absl::StatusOr<std::optional<WeightAnswer>> then =
         workers_[rank].past->Answer(push);
     if (!then.ok() || then->has_value()) {
-      // Released before the answer, as after an update.
+      // The payload is released before the answer, as after an update.
       push.payload = ReceivedPayload();
       if (then.ok()) {
         (*then)->complete = clock_->Now();
@@ -356,13 +356,13 @@ void WeightSlice::Join(int rank, int64_t pushes) {
       MutexLock lock(&mu_);
       admission_->Join(rank, pushes);
     }
-    // Of the process before it.
+    // These calls were left by the worker's previous process.
     positions_.AnswerAllOf(rank, absl::CancelledError(kLost));
     if (PushDone done = std::exchange(workers_[rank].done, nullptr)) {
       done(absl::CancelledError(kLost));
     }
     if (state_ == nullptr || !failure_.ok()) return;
-    // Others may have waited for the process before it.
+    // Others may have waited for the worker's previous process.
     AnswerPushes();
     AnswerWithAll();
     Advance();
@@ -383,7 +383,8 @@ void WeightSlice::GetPositions(int rank, int64_t iteration,
     }
     {
       MutexLock lock(&mu_);
-      // It has been left out elsewhere, and will not push for earlier updates.
+      // The worker was dropped elsewhere, and will not push for earlier
+      // updates.
       admission_->Pulls(rank, iteration);
     }
     Advance();
@@ -404,14 +405,14 @@ void WeightSlice::Advance() {
       }
     }
     if (!pushes.has_value()) {
-      // Each deadline is as long after its event as all others. So a timer that
-      // has been set comes before this one.
+      // All deadlines have the same distance from their events. So a timer that
+      // is set comes before this one.
       if (deadline == absl::InfiniteFuture() || has_timer_) return;
       has_timer_ = true;
       timer_->At(deadline, [this] {
         executor_.Post([this] {
-          // It may have been set for an update that is over, long before this
-          // one's deadline.
+          // The timer may have been set for an update that is over, long before
+          // this one's deadline.
           has_timer_ = false;
           Advance();
         });
@@ -467,8 +468,8 @@ void WeightSlice::Step() {
   LogNews();
   const absl::Time end = clock_->Now();
   for (WorkerPush& push : record_->pushes) {
-    // Released before the answers, so that workers have their credit back when
-    // they receive them.
+    // The payloads are released before the answers, so that workers have their
+    // credit back when they receive them.
     push.payload = ReceivedPayload();
     workers_[push.rank].start = start_;
     workers_[push.rank].end = end;
@@ -479,8 +480,8 @@ void WeightSlice::Step() {
     version_ = state_->progress().version;
     admission_->Applied(state_->progress());
   }
-  // A worker that was started again may need those of the last update while the
-  // next leader has pushed already.
+  // A restarted worker may need the positions of the last update while the next
+  // leader has already pushed.
   positions_.ForgetBefore(state_->progress().version - 1);
   AnswerPushes();
   AnswerWithAll();
@@ -502,7 +503,7 @@ absl::StatusOr<WeightAnswer> WeightSlice::AnswerTo(int rank,
   absl::StatusOr<WeightAnswer> answer = state_->Answer(rank, base_version);
   if (answer.ok()) {
     const Worker& worker = workers_[rank];
-    // The time of its own update does not count as waiting.
+    // The time of the worker's own update does not count as waiting.
     answer->complete = worker.start + (clock_->Now() - worker.end);
   }
   return answer;
@@ -538,7 +539,7 @@ void WeightSlice::AnswerWithAll() {
                     std::make_move_iterator(pulls_.end()));
     pulls_.erase(wait, pulls_.end());
   }
-  // Late pushes wait for the newer weights of an update under way.
+  // Late pushes wait for the newer weights of the current update.
   if (!record_.has_value()) {
     std::move(late_.begin(), late_.end(), std::back_inserter(with_all));
     late_.clear();

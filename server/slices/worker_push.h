@@ -1,4 +1,4 @@
-// What a slice's updates are made of.
+// The input of a slice's updates.
 #ifndef SERVER_SLICES_WORKER_PUSH_H_
 #define SERVER_SLICES_WORKER_PUSH_H_
 
@@ -15,32 +15,32 @@ struct WorkerPush {
   int rank = 0;
   int64_t iteration = 0;
   double loss = 0;
-  int64_t count = 0;   // Elements in the payload.
-  bool dense = false;  // The payload has all elements.
-  // The payload has the values for the positions of the iteration's leader, and
-  // is not validated; `count` and `dense` are not known.
+  int64_t count = 0;   // The number of elements in the payload.
+  bool dense = false;  // Whether the payload has all elements.
+  // Whether the payload has only values for the positions of the iteration's
+  // leader, and is not validated; `count` and `dense` are then unknown.
   bool lacks_positions = false;
-  // Its positions are the leader's, which the server has put into it.
+  // Whether the server has put the leader's positions into it.
   bool completed = false;
-  int64_t message_bytes = 0;  // Bytes on the wire.
-  int64_t base_version = 0;   // The weights that the worker holds.
+  int64_t message_bytes = 0;  // The bytes on the wire.
+  int64_t base_version = 0;   // The version of its weights.
   // The digest of those weights (SliceWeights::Digest), if it is to be
   // compared.
   std::optional<uint64_t> weights_digest;
-  // From worker 0: whether all workers compress this bucket in the next
-  // iteration.
+  // The choice of worker 0: whether all workers compress this bucket in the
+  // next iteration.
   std::optional<bool> compress_next;
   ReceivedPayload payload;  // Validated.
 };
 
-// Everything that an update depends on besides the slice's state.
+// The input of an update besides the slice's state.
 struct UpdateRecord {
-  // In the order in which they are added. At most one of each rank; exactly one
-  // if each push is an update.
+  // The pushes in the order in which they are added. At most one of each rank;
+  // exactly one if each push is an update.
   std::vector<WorkerPush> pushes;
   // The totals of the update's exchanges of norms, by stage.
   std::vector<SquaresTotals> totals;
-  // A process of the job was asked to end.
+  // Whether a process of the job was asked to end.
   bool stop = false;
 };
 

@@ -1,6 +1,6 @@
-// exp, sigmoid and tanh of vectors, to a few units in the last place. A NaN
-// gives a NaN: Highway's own Exp turns it into 0, which would hide that a model
-// has diverged.
+// Computes exp, sigmoid and tanh of vectors, to a few units in the last place.
+// A NaN gives a NaN: Highway's own Exp turns it into 0, which would hide that a
+// model has diverged.
 //
 // Polynomials: S. L. Moshier, Cephes mathematical library 2.2 (expf, tanhf).
 //
@@ -23,7 +23,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// exp(x) with x clamped to [-87.3, 88], where the result is a normal number.
+// Returns exp(x) with x clamped to [-87.3, 88], where the result is normal.
 template <class D, class V>
 HWY_INLINE V Exp(D d, V x) {
   const hn::RebindToSigned<D> di;
@@ -47,7 +47,7 @@ HWY_INLINE V Exp(D d, V x) {
   return hn::Mul(e, hn::BitCast(d, bits));
 }
 
-// 1 / (1 + exp(-x)).
+// Returns 1 / (1 + exp(-x)).
 template <class D, class V>
 HWY_INLINE V Sigmoid(D d, V x) {
   const V one = hn::Set(d, 1.0f);

@@ -11,10 +11,10 @@
 namespace ps {
 namespace {
 
-// Number of matrices that one thread takes at a time.
+// The number of matrices that a thread takes at a time.
 constexpr int64_t kMatricesPerChunk = 8;
 
-// In one direction: the range of `in` that part i of `out` averages.
+// The range of `in` that part i of `out` averages, in one direction.
 struct Part {
   Part(int64_t i, int64_t in, int64_t out)
       : begin(i * in / out), end(((i + 1) * in + out - 1) / out) {}
@@ -91,7 +91,7 @@ class CpuAdaptivePooling final : public UnaryOp {
   const ActivationDesc input_;
   const ActivationDesc output_;
   const ChannelMatrices matrices_;
-  const int64_t out_size_;  // Elements of one output matrix.
+  const int64_t out_size_;  // The number of elements of an output matrix.
 };
 
 }  // namespace

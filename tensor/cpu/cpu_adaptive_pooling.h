@@ -1,4 +1,4 @@
-// Average pooling to a given output size, on the CPU.
+// Averages to a given output size, on the CPU.
 #ifndef TENSOR_CPU_CPU_ADAPTIVE_POOLING_H_
 #define TENSOR_CPU_CPU_ADAPTIVE_POOLING_H_
 
@@ -11,7 +11,7 @@
 
 namespace ps {
 
-// See NnKernels. `pool` outlives the operation.
+// Plans the operation of NnKernels. `pool` outlives the operation.
 absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCpuAdaptivePooling(
     ThreadPool* pool, int64_t out_height, int64_t out_width,
     const ActivationDesc& input);

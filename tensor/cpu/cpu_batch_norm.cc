@@ -14,7 +14,7 @@
 namespace ps {
 namespace {
 
-// Matrices that one thread takes at a time.
+// The number of matrices that a thread takes at a time.
 constexpr int64_t kMatricesPerChunk = 8;
 
 class CpuBatchNorm final : public BatchNormOp {
@@ -82,7 +82,8 @@ class CpuBatchNorm final : public BatchNormOp {
       const double sum_hat = ChannelSum(products_, c) * inverse_deviation_[c];
       a.dweight[c] = static_cast<float>(sum_hat);
       a.dbias[c] = static_cast<float>(sum);
-      if (shape_.fixed_statistics) continue;  // Both factors stay 0.
+      // In this case both factors stay 0.
+      if (shape_.fixed_statistics) continue;
       const double of_hat = -scale_[c] * sum_hat / count_;
       of_input_[c] = static_cast<float>(of_hat * inverse_deviation_[c]);
       constant_[c] =
@@ -115,7 +116,7 @@ class CpuBatchNorm final : public BatchNormOp {
                        });
   }
 
-  // The sum for one channel over all matrices, in their order.
+  // Returns the sum for one channel over all matrices, in their order.
   double ChannelSum(const std::vector<double>& sums, int64_t channel) const {
     const int64_t stride = matrices_.per_image * matrices_.width;
     double sum = 0;
@@ -139,7 +140,7 @@ class CpuBatchNorm final : public BatchNormOp {
       const double from_shift = ChannelSum(sums_, c) / count_;
       const double squares =
           ChannelSum(products_, c) - count_ * from_shift * from_shift;
-      // Rounding alone could make it negative; a NaN stays NaN.
+      // Rounding alone could make the sum negative; a NaN stays NaN.
       const double sum_squares = squares < 0 ? 0 : squares;
       const double mean = shift_[c] + from_shift;
       mean_[c] = static_cast<float>(mean);
@@ -153,7 +154,7 @@ class CpuBatchNorm final : public BatchNormOp {
                                       shape_.momentum * batch);
       };
       move(mean, &a.running_mean[c]);
-      // Unbiased, as in PyTorch, unlike the variance that normalises.
+      // This variance is unbiased, as in PyTorch; the one above is not.
       move(sum_squares / (count_ - 1), &a.running_variance[c]);
     }
   }
@@ -180,18 +181,18 @@ class CpuBatchNorm final : public BatchNormOp {
   const ChannelMatrices matrices_;
   const MatrixSize size_;
   const int64_t channels_;
-  const double count_;  // Elements of a channel.
+  const double count_;  // The number of elements of a channel.
 
-  // Per channel; set by Forward for Backward.
+  // Values per channel, which Forward sets for Backward.
   std::vector<float> mean_;
   std::vector<float> inverse_deviation_;
   std::vector<float> scale_;
   std::vector<float> offset_;
-  // Per channel; training only.
+  // Values per channel; training only.
   std::vector<float> shift_;
   std::vector<float> of_input_;
   std::vector<float> constant_;
-  // Indexed by [matrix, column]; training only.
+  // [matrix, column]; training only.
   std::vector<double> sums_;
   std::vector<double> products_;
 };

@@ -11,7 +11,7 @@
 
 namespace ps {
 
-// See NnKernels. `pool` outlives the operation.
+// Plans the operation of NnKernels. `pool` outlives the operation.
 absl::StatusOr<std::unique_ptr<BatchNormOp>> PlanCpuBatchNorm(
     ThreadPool* pool, const BatchNormShape& shape, const ActivationDesc& input,
     const ActivationDesc* residual);

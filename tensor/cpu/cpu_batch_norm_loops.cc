@@ -5,7 +5,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tensor/cpu/cpu_batch_norm_loops.cc"
 #include "hwy/foreach_target.h"
-// Must come after foreach_target.h, which must be first.
+// This must come after foreach_target.h, which must be first.
 #include "hwy/highway.h"
 #include "tensor/cpu/cpu_columns-inl.h"
 
@@ -16,9 +16,9 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Number of rows that are summed in float before the sum is added to a double.
+// The rows that are summed in float before the sum is added to a double.
 constexpr int64_t kRowsPerSum = 1024;
-// Rows summed in parallel: a single sum would wait for its own last addition.
+// The rows summed in parallel: a single sum would wait for its last addition.
 constexpr int kUnroll = 4;
 
 // Adds up two values of each row: terms(row, &first, &second).

@@ -13,19 +13,20 @@ struct MatrixSize {
   int64_t width = 0;
 };
 
-// Per column: the sums of (x - shift) and (x - shift)^2. A shift that is close
-// to the mean, relative to the deviation, keeps the variance free of
+// Computes per column the sums of (x - shift) and (x - shift)^2. A shift that
+// is close to the mean, relative to the deviation, keeps the variance free of
 // cancellation.
 void SumShifted(const float* x, const MatrixSize& size, const float* shift,
                 double* sum, double* sum_squares);
 
 // The steps after x * scale + offset.
 struct NormTail {
-  const float* residual = nullptr;  // [rows, width], added; null: none.
+  // [rows, width], which is added; null if there is none.
+  const float* residual = nullptr;
   bool relu = false;
 };
 
-// y = x * scale + offset, followed by the tail. y may be x or the residual.
+// Computes y = x * scale + offset, then the tail. y may be x or the residual.
 void Normalize(const float* x, const MatrixSize& size, const float* scale,
                const float* offset, const NormTail& tail, float* y);
 
@@ -46,13 +47,13 @@ struct NormGradient {
   NormMask mask = NormMask::kNone;
 };
 
-// Per column, with g the gradient that passes through the ReLU: the sums of g
-// and of g * (x - mean).
+// Computes per column, with g the gradient that passes through the ReLU, the
+// sums of g and of g * (x - mean).
 void SumGradients(const NormGradient& gradient, const MatrixSize& size,
                   const float* mean, double* sum, double* sum_products);
 
-// dx = g * of_gradient + x * of_input + constant. dx may be dy. Not for
-// kFromOutput: by then SumGradients has cleared dy.
+// Computes dx = g * of_gradient + x * of_input + constant. dx may be dy. Not
+// for kFromOutput: by then SumGradients has cleared dy.
 struct NormInputGradient {
   const float* of_gradient = nullptr;
   const float* of_input = nullptr;

@@ -5,7 +5,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tensor/cpu/cpu_bias.cc"
 #include "hwy/foreach_target.h"
-// Must come after foreach_target.h, which must be first.
+// This must come after foreach_target.h, which must be first.
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -15,8 +15,9 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// sums[j] += rows[j] + rows[stride + j] + ..., in this order. Takes several
-// rows at a time, so that the sums are not read and written for each row.
+// Computes sums[j] += rows[j] + rows[stride + j] + ..., in this order. Takes
+// several rows at a time, so that the sums are not read and written for each
+// row.
 template <int kRows>
 HWY_INLINE void AddRows(const float* rows, int64_t stride, int64_t n,
                         float* sums) {
@@ -54,7 +55,7 @@ namespace ps {
 namespace {
 
 constexpr int64_t kRowsPerChunk = 16;
-// Number of columns whose sums stay in the L1 cache while the rows pass.
+// The number of columns whose sums stay in the L1 cache while the rows pass.
 constexpr int64_t kColumnsPerChunk = 4096;
 
 HWY_EXPORT(AddRowsInOrder);

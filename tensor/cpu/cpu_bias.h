@@ -1,5 +1,5 @@
-// Adding a bias to every row of a matrix, and its gradient, the sum of all
-// rows.
+// Adds a bias to every row of a matrix, and computes its gradient, the sum of
+// all rows.
 #ifndef TENSOR_CPU_CPU_BIAS_H_
 #define TENSOR_CPU_CPU_BIAS_H_
 
@@ -9,13 +9,12 @@
 
 namespace ps {
 
-// matrix: [rows, columns], row-major.
-// matrix[i, j] += bias[j].
+// Computes matrix[i, j] += bias[j]. matrix: [rows, columns], row-major.
 void AddToRows(ThreadPool* pool, const float* bias, int64_t rows,
                int64_t columns, float* matrix);
 
-// sums[j] = the sum of matrix[i, j] over all i, added in order of i for any
-// number of threads.
+// Computes sums[j], the sum of matrix[i, j] over all i, added in order of i for
+// any number of threads.
 void SumRows(ThreadPool* pool, const float* matrix, int64_t rows,
              int64_t columns, float* sums);
 

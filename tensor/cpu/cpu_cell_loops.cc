@@ -3,7 +3,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tensor/cpu/cpu_cell_loops.cc"
 #include "hwy/foreach_target.h"
-// Must come after foreach_target.h, which must be first.
+// This must come after foreach_target.h, which must be first.
 #include "hwy/highway.h"
 #include "tensor/cpu/cpu_activations-inl.h"
 
@@ -25,13 +25,13 @@ HWY_INLINE void ForEachVector(int64_t n, const Cells& cells) {
   for (; j < n; ++j) cells(hn::CappedTag<float, 1>(), j);
 }
 
-// a (1 - a), the derivative of the sigmoid in terms of its value a.
+// Returns a (1 - a), the derivative of the sigmoid in terms of its value a.
 template <class D, class V>
 HWY_INLINE V SigmoidSlope(D d, V a) {
   return hn::Mul(a, hn::Sub(hn::Set(d, 1.0f), a));
 }
 
-// 1 - a^2, the derivative of tanh in terms of its value a.
+// Returns 1 - a^2, the derivative of tanh in terms of its value a.
 template <class D, class V>
 HWY_INLINE V TanhSlope(D d, V a) {
   return hn::NegMulAdd(a, a, hn::Set(d, 1.0f));
@@ -109,7 +109,7 @@ struct GruForwardCells {
     const auto z = Sigmoid(d, hn::Add(input(n + j), recurrent(n + j)));
     const auto candidate = recurrent(2 * n + j);
     const auto tanh_n = Tanh(d, hn::MulAdd(r, candidate, input(2 * n + j)));
-    // Computes n + z (h - n).
+    // This computes n + z (h - n).
     const auto h = hn::MulAdd(
         z, hn::Sub(hn::LoadU(d, row.hidden_before + j), tanh_n), tanh_n);
     hn::StoreU(r, d, row.gates + j);

@@ -1,5 +1,5 @@
-// The vectorised inner loops of recurrent layers: the work between the products
-// of one step. Equations: tensor/sequence_kernels.h.
+// Computes recurrent layers' cells in vectorised loops: the work between the
+// products of one step. Equations: tensor/sequence_kernels.h.
 #ifndef TENSOR_CPU_CPU_CELL_LOOPS_H_
 #define TENSOR_CPU_CPU_CELL_LOOPS_H_
 
@@ -12,17 +12,17 @@ namespace ps {
 // gate.
 struct CellForward {
   int64_t hidden = 0;
-  // In: W_ih x. Out: the gates' values, which the backward pass reads.
+  // Input: W_ih x. Output: the gates' values, which the backward pass reads.
   float* gates = nullptr;
-  // W_hh h. GRU: the n part becomes W_hn h + b_hn, which the backward pass
-  // reads.
+  // Input: W_hh h. For the GRU, the n part becomes W_hn h + b_hn, which the
+  // backward pass reads.
   float* recurrent = nullptr;
   const float* input_bias = nullptr;
   const float* recurrent_bias = nullptr;
   const float* hidden_before = nullptr;
-  const float* cell_before = nullptr;  // LSTM.
-  float* cell = nullptr;               // LSTM.
-  // h', written twice: one copy for the next step and one for the next layer.
+  const float* cell_before = nullptr;  // For the LSTM only.
+  float* cell = nullptr;               // For the LSTM only.
+  // The output h', written twice: for the next step and for the next layer.
   float* hidden_after = nullptr;
   float* y = nullptr;
 };
@@ -30,19 +30,19 @@ struct CellForward {
 // The backward pass of the same row.
 struct CellBackward {
   int64_t hidden = 0;
-  // In: as CellForward left it. Out: the gradient of W_ih x.
+  // Input: as CellForward left it. Output: the gradient of W_ih x.
   float* gates = nullptr;
-  // GRU: in as CellForward left it, out the gradient of W_hh h. For the LSTM,
-  // the gradient of W_hh h equals that of W_ih x.
+  // For the GRU only. Input: as CellForward left it. Output: the gradient of
+  // W_hh h, which for the LSTM equals that of W_ih x.
   float* recurrent = nullptr;
-  const float* hidden_before = nullptr;  // GRU.
-  const float* cell_before = nullptr;    // LSTM.
-  const float* cell = nullptr;           // LSTM.
+  const float* hidden_before = nullptr;  // For the GRU only.
+  const float* cell_before = nullptr;    // For the LSTM only.
+  const float* cell = nullptr;           // For the LSTM only.
   const float* dy = nullptr;
-  // In: the gradient of h' from the next step. GRU only, out: the part of the
-  // gradient of h that does not pass through W_hh.
+  // Input: the gradient of h' from the next step. Output for the GRU only: the
+  // part of the gradient of h that does not pass through W_hh.
   float* dhidden = nullptr;
-  // LSTM. In: the gradient of c'. Out: the gradient of c.
+  // For the LSTM only. Input: the gradient of c'. Output: the gradient of c.
   float* dcell = nullptr;
 };
 

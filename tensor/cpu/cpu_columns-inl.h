@@ -1,5 +1,5 @@
-// Vectors over the columns of a matrix whose columns are channels. Included
-// once for each instruction set, as Highway requires.
+// Loops over the columns of a matrix whose columns are channels, with vectors.
+// The file is included once for each instruction set, as Highway requires.
 
 #if defined(TENSOR_CPU_CPU_COLUMNS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TENSOR_CPU_CPU_COLUMNS_INL_H_
@@ -19,7 +19,7 @@ namespace HWY_NAMESPACE {
 // A row of the blocked layout has 8 or 16 channels, so wider vectors do not
 // help.
 using WideColumns = hwy::HWY_NAMESPACE::CappedTag<float, 8>;
-// For the remaining columns, too few to fill a vector.
+// The tag of the remaining columns, too few to fill a vector.
 using SingleColumn = hwy::HWY_NAMESPACE::CappedTag<float, 1>;
 
 // Calls body(tag, column) for every group of columns.

@@ -14,9 +14,9 @@
 namespace ps {
 namespace {
 
-// A cache line, and the alignment that suits the widest vectors best.
+// The alignment is a cache line, which suits the widest vectors best.
 constexpr int64_t kAlignmentBytes = 64;
-// 4 TiB: more than any machine has, and far from where int64_t would overflow.
+// 4 TiB: more than any machine has, and far from overflowing int64_t.
 constexpr int64_t kMaxElements = int64_t{1} << 40;
 
 // The size of a huge page. From a few of these on, asking for huge pages saves
@@ -28,17 +28,17 @@ float* AllocateZeroed(int64_t n) {
   const int64_t bytes = n * static_cast<int64_t>(sizeof(float));
   const bool huge = bytes >= 2 * kHugePageBytes;
   const int64_t alignment = huge ? kHugePageBytes : kAlignmentBytes;
-  // At least one line, so that an empty tensor also has an address.
+  // The size is at least one line, so that an empty tensor also has an address.
   const int64_t rounded = (bytes / alignment + 1) * alignment;
   void* const data = std::aligned_alloc(alignment, rounded);
   if (data == nullptr) return nullptr;
-  // Only a hint: nothing is lost if it is not granted.
+  // This is only a hint, and may be refused.
   if (huge) madvise(data, rounded, MADV_HUGEPAGE);
   std::memset(data, 0, bytes);
   return static_cast<float*>(data);
 }
 
-// Elements of `shape`, or -1 if there are too many.
+// Returns the number of elements of `shape`, or -1 if there are too many.
 int64_t BoundedNumElements(const Shape& shape) {
   int64_t n = 1;
   for (const int64_t extent : shape) {

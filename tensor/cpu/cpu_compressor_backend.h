@@ -1,5 +1,5 @@
-// The CPU's memory and its kernels for compressors: without layers, and so
-// without oneDNN, which is half of a server's image.
+// Implements the CPU's memory and its kernels for compressors: without layers,
+// and so without oneDNN, which is half of a server's image.
 #ifndef TENSOR_CPU_CPU_COMPRESSOR_BACKEND_H_
 #define TENSOR_CPU_CPU_COMPRESSOR_BACKEND_H_
 
@@ -22,7 +22,7 @@ class CpuCompressorBackend : public Backend {
   absl::Status CopyFromHost(const float* host, Tensor* tensor) override;
   absl::Status CopyToHost(const Tensor& tensor, float* host) override;
 
-  // There are no layers: whoever asks for them has made a mistake.
+  // There are no layers: a call is a bug of the caller.
   NnKernels& nn() override;
   SequenceKernels& sequences() override;
   SparseKernels& sparse() override { return *sparse_; }
@@ -31,7 +31,7 @@ class CpuCompressorBackend : public Backend {
   const std::unique_ptr<SparseKernels> sparse_;
 };
 
-// Errors: kInvalidArgument.
+// Checks the options. Errors: kInvalidArgument.
 absl::Status CheckCpuBackendOptions(const CpuBackendOptions& options);
 
 }  // namespace ps

@@ -34,7 +34,7 @@ struct Geometry {
   memory::dims strides;
   memory::dims padding;
 
-  // Weights in the layout that the primitive prefers.
+  // Returns weights in the layout that the primitive prefers.
   memory::desc AnyWeights() const {
     return memory::desc(weights, memory::data_type::f32,
                         memory::format_tag::any);
@@ -188,8 +188,8 @@ class ConvolutionPlanner {
   memory::desc Src(const Orders& o) const { return ImageDesc(g_.src, o.src); }
   memory::desc Dst(const Orders& o) const { return ImageDesc(g_.dst, o.dst); }
 
-  // The caller's layout, expressed as the primitive's where both are the same
-  // memory.
+  // Returns the caller's layout, expressed as the primitive's where both are
+  // the same memory.
   memory::desc GivenSrc(const Orders& o) const {
     return OrdersCoincide(g_.src, given_.src, o.src)
                ? Src(o)
@@ -208,7 +208,7 @@ class ConvolutionPlanner {
         context_.engine);
   }
 
-  // `arguments` does not include the bias; it is added here.
+  // Creates a step. `arguments` does not include the bias; it is added here.
   DnnlStep Step(const dnnl::primitive& primitive,
                 std::vector<DnnlStep::Argument> arguments, int bias_argument,
                 const char* direction) const {
@@ -282,7 +282,7 @@ class ConvolutionPlanner {
   const DnnlContext& context_;
   const Geometry& g_;
   Orders given_;  // The caller's orders; dst is set once it is chosen.
-  int64_t scratch_floats_ = 0;  // For the pass that needs most.
+  int64_t scratch_floats_ = 0;  // The scratch size of the pass that needs most.
 };
 
 }  // namespace

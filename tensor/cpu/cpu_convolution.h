@@ -1,5 +1,5 @@
-// Convolutions with oneDNN. Planning may throw dnnl::error, which CpuNnKernels
-// catches; running does not throw.
+// Computes convolutions with oneDNN. Planning may throw dnnl::error, which
+// CpuNnKernels catches; running does not throw.
 #ifndef TENSOR_CPU_CPU_CONVOLUTION_H_
 #define TENSOR_CPU_CPU_CONVOLUTION_H_
 
@@ -11,7 +11,7 @@
 
 namespace ps {
 
-// See NnKernels. `context` outlives the operation.
+// Plans the operation of NnKernels. `context` outlives the operation.
 absl::StatusOr<std::unique_ptr<AffineOp>> PlanCpuConvolution(
     const DnnlContext& context, const ConvolutionShape& shape,
     const ActivationDesc& input);

@@ -10,11 +10,12 @@
 namespace ps {
 namespace {
 
-// Cells of ln 0 at the edge of a row, needed because a path may skip one state.
+// The cells of ln 0 at the edge of a row, since a path may skip one state.
 constexpr int64_t kEdge = 2;
 
-// A path begins in one of the first two states, and ends in one of the last
-// two. There is only one state if the transcript is empty.
+// Returns the number of states in which a path may begin, and of those in which
+// it may end: the first two and the last two. There is only one state if the
+// transcript is empty.
 int64_t NumEnds(int64_t num_states) { return std::min<int64_t>(2, num_states); }
 
 }  // namespace
@@ -93,7 +94,7 @@ bool CtcLattice::SetLogSoftmax(const CtcFrames& frames) {
   return true;
 }
 
-// Does not allocate: stays within the reserved memory.
+// Does not allocate: the reserved memory suffices.
 void CtcLattice::SetStates(absl::Span<const int32_t> labels) {
   num_states_ = 2 * static_cast<int64_t>(labels.size()) + 1;
   padded_ = CtcPadded(num_states_);
@@ -141,7 +142,7 @@ double* CtcLattice::ForwardRow(int64_t t) {
   return forward_.get() + t * (padded_ + kEdge) + kEdge;
 }
 
-// Graves et al., equation 16: the softmax minus the share of each class.
+// Implements equation 16 of Graves et al.: softmax minus each class's share.
 void CtcLattice::WriteGradient(const CtcFrames& frames, int64_t t, double scale,
                                float* gradient) {
   std::fill(class_shares_.begin(), class_shares_.end(), 0);

@@ -1,5 +1,5 @@
-// The CTC loss of one example: all paths through its frames that spell its
-// transcript.
+// Computes the CTC loss of one example: all paths through its frames that spell
+// its transcript.
 #ifndef TENSOR_CPU_CPU_CTC_LATTICE_H_
 #define TENSOR_CPU_CPU_CTC_LATTICE_H_
 
@@ -15,22 +15,22 @@ namespace ps {
 struct CtcFrames {
   const float* logits = nullptr;
   int64_t count = 0;
-  int64_t stride = 0;  // From one frame to the next.
+  int64_t stride = 0;  // The distance from one frame to the next.
   int64_t classes = 0;
 };
 
-// Working memory for one example at a time. Not thread-safe.
+// The working memory for one example at a time. Not thread-safe.
 class CtcLattice {
  public:
   CtcLattice(int64_t steps, int64_t classes);
 
-  // Makes room for transcripts of up to `num_labels` labels; to be called
+  // Allocates memory for transcripts of up to `num_labels` labels; call it
   // before the examples of a batch. Allocates only if that is more than in all
   // previous calls.
   void Reserve(int64_t num_labels);
 
   // Returns -ln p; NaN if a logit is not finite. There must be at most `steps`
-  // frames, enough for the transcript, and room for its labels must have been
+  // frames, enough for the transcript, and memory for its labels must have been
   // reserved.
   double Loss(const CtcFrames& frames, absl::Span<const int32_t> labels);
 
@@ -51,7 +51,8 @@ class CtcLattice {
   int64_t reserved_states_ = 0;
   // State 2 i + 1 is label i; the even states are the blanks around the labels.
   int64_t num_states_ = 0;
-  int64_t padded_ = 0;  // States of a row, rounded up for the vector loops.
+  // The number of states of a row, rounded up for the vector loops.
+  int64_t padded_ = 0;
   std::vector<int32_t> state_classes_;  // [num_states]
   // 0 (ln 1) if a path may skip to the state, past the one before it.
   std::vector<double> skip_weight_;

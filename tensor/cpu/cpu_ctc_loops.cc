@@ -3,7 +3,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tensor/cpu/cpu_ctc_loops.cc"
 #include "hwy/foreach_target.h"
-// Must come after foreach_target.h, which must be first.
+// This must come after foreach_target.h, which must be first.
 #include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
 

@@ -1,5 +1,5 @@
-// Rows of CTC's forward and backward variables, as logarithms in double
-// precision: after a few hundred frames the probabilities underflow any
+// Computes rows of CTC's forward and backward variables, as logarithms in
+// double precision: after a few hundred frames the probabilities underflow any
 // exponent range, and rescaling each frame would lose paths that are unlikely
 // at first.
 #ifndef TENSOR_CPU_CPU_CTC_LOOPS_H_
@@ -9,7 +9,7 @@
 
 namespace ps {
 
-// Stands for ln 0. It is finite, so that sums and differences with it are
+// A value for ln 0. It is finite, so that sums and differences with it are
 // finite, and far below any sum of float logits.
 constexpr double kCtcLogZero = -1e300;
 
@@ -30,7 +30,7 @@ struct CtcRow {
   const double* emission;
 };
 
-// out[i] = ln(e^stay[i] + e^step[i] + e^(skip[i] + skip_weight[i])) +
+// Computes out[i] = ln(e^stay[i] + e^step[i] + e^(skip[i] + skip_weight[i])) +
 // emission[i] for i in [0, n). `out` must not be one of the inputs.
 void CtcAdvance(const CtcRow& row, int64_t n, double* out);
 

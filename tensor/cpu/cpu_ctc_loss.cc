@@ -37,7 +37,7 @@ class CpuCtcLoss final : public CtcLossOp {
       longest = std::max(longest, first_label_[i + 1] - first_label_[i]);
     }
     for (const auto& lattice : lattices_) lattice->Reserve(longest);
-    // At most as many chunks as lattices.
+    // There are at most as many chunks as lattices.
     const int64_t threads = static_cast<int64_t>(lattices_.size());
     pool_->ParallelFor(
         batch_, NumChunks(batch_, threads), [&](const ChunkRange& examples) {

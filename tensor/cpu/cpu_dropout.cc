@@ -13,7 +13,7 @@
 namespace ps {
 namespace {
 
-// Number of elements that one thread takes at a time; they have their own key.
+// The number of elements that a thread takes at a time, with their own key.
 constexpr int64_t kChunkElements = int64_t{1} << 16;
 
 class CpuDropout final : public DropoutOp {
@@ -55,7 +55,7 @@ class CpuDropout final : public DropoutOp {
   const int32_t drop_below_;
   const float scale_;
   const ActivationDesc output_;
-  uint64_t key_ = 0;  // Key of the latest Forward.
+  uint64_t key_ = 0;  // The key of the latest Forward.
 };
 
 }  // namespace
@@ -65,7 +65,7 @@ absl::StatusOr<std::unique_ptr<DropoutOp>> PlanCpuDropout(
   const std::string what =
       absl::StrCat("dropout of ", ShapeString(input.shape));
   PS_RETURN_IF_ERROR(CheckActivation(what, input));
-  // Written so that NaN is rejected too.
+  // This form of the condition rejects NaN too.
   if (!(probability >= 0 && probability < 1)) {
     return absl::InvalidArgumentError(absl::StrCat(
         what, ": the probability is ", probability, "; must be in [0, 1)"));

@@ -1,5 +1,5 @@
-// Dropout on the CPU. It keeps no mask, since drawing the mask again costs
-// less.
+// Drops elements on the CPU. It keeps no mask, since drawing the mask again
+// costs less.
 #ifndef TENSOR_CPU_CPU_DROPOUT_H_
 #define TENSOR_CPU_CPU_DROPOUT_H_
 
@@ -11,7 +11,7 @@
 
 namespace ps {
 
-// See NnKernels. `pool` outlives the operation.
+// Plans the operation of NnKernels. `pool` outlives the operation.
 absl::StatusOr<std::unique_ptr<DropoutOp>> PlanCpuDropout(
     ThreadPool* pool, double probability, const ActivationDesc& input);
 

@@ -3,7 +3,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tensor/cpu/cpu_dropout_loops.cc"
 #include "hwy/foreach_target.h"
-// Must come after foreach_target.h, which must be first.
+// This must come after foreach_target.h, which must be first.
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -13,9 +13,10 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// A bijection of 32-bit words in which every input bit affects every output bit
-// (the form of MurmurHash3's finaliser, with the shifts and multipliers found
-// by C. Wellons's search, "Prospecting for hash functions", 2018).
+// Mixes 32-bit words by a bijection in which every input bit affects every
+// output bit (the form of MurmurHash3's finaliser, with the shifts and
+// multipliers found by C. Wellons's search, "Prospecting for hash functions",
+// 2018).
 template <typename D, typename V>
 HWY_INLINE V Mix32(D d, V x) {
   x = hn::Xor(x, hn::ShiftRight<16>(x));
@@ -34,8 +35,8 @@ HWY_INLINE void DropOutAt(D d, const DropoutChunk& chunk, int64_t i,
   const auto low = hn::Set(du, static_cast<uint32_t>(chunk.key));
   const auto high = hn::Set(du, static_cast<uint32_t>(chunk.key >> 32));
   const auto number = hn::Iota(du, static_cast<uint32_t>(i));
-  // Mixes twice, with the two halves of the key, so that no two keys give the
-  // same draws in another order.
+  // Two mixes, with the two halves of the key, keep keys from giving the same
+  // draws in another order.
   const auto hash = Mix32(du, hn::Add(Mix32(du, hn::Xor(number, low)), high));
   const auto draw =
       hn::BitCast(di, hn::ShiftRight<32 - kDropoutDrawBits>(hash));

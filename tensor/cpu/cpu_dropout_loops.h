@@ -1,5 +1,5 @@
-// Dropout of one chunk of a vector, on one thread. It drops the same elements
-// on every machine.
+// Drops elements of one chunk of a vector, on one thread: the same elements on
+// every machine.
 #ifndef TENSOR_CPU_CPU_DROPOUT_LOOPS_H_
 #define TENSOR_CPU_CPU_DROPOUT_LOOPS_H_
 
@@ -16,8 +16,8 @@ struct DropoutChunk {
   float scale = 1;         // Applied to all other elements.
 };
 
-// y[i] = x[i] scale, or 0, depending on the draw for (key, i). n is at most
-// 2^31. y may be x.
+// Computes y[i] = x[i] scale, or 0, depending on the draw for (key, i). n is at
+// most 2^31. y may be x.
 void DropOut(const DropoutChunk& chunk, const float* x, int64_t n, float* y);
 
 }  // namespace ps

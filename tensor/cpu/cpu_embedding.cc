@@ -12,9 +12,9 @@ namespace ps {
 namespace {
 
 constexpr int64_t kTokensPerChunk = 64;
-// A chunk of the table's columns processes all tokens in order, so that a row
-// that several tokens name has one order of summation for any number of
-// threads.
+// The number of columns in a chunk of the table. A chunk processes all tokens
+// in order, so that a row that several tokens name has one order of summation
+// for any number of threads.
 constexpr int64_t kFeaturesPerChunk = 128;
 
 class CpuEmbedding final : public EmbeddingOp {
@@ -33,7 +33,7 @@ class CpuEmbedding final : public EmbeddingOp {
                        float* y) override {
     for (size_t i = 0; i < rows_.size(); ++i) {
       const float token = tokens[i];
-      // Written so that NaN is rejected too.
+      // This form of the condition rejects NaN too.
       if (!(token >= 0 && token < static_cast<float>(shape_.num_rows)) ||
           token != std::floor(token)) {
         return absl::InvalidArgumentError(
@@ -68,7 +68,7 @@ class CpuEmbedding final : public EmbeddingOp {
   ThreadPool* const pool_;  // Not owned.
   const EmbeddingShape shape_;
   const ActivationDesc output_;
-  std::vector<int64_t> rows_;  // Rows that the latest tokens name.
+  std::vector<int64_t> rows_;  // The rows that the latest tokens name.
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Embedding tables on the CPU: rows are copied, and gradients are added to
-// them.
+// Looks up embedding tables on the CPU: rows are copied, and gradients are
+// added to them.
 #ifndef TENSOR_CPU_CPU_EMBEDDING_H_
 #define TENSOR_CPU_CPU_EMBEDDING_H_
 
@@ -13,7 +13,7 @@
 
 namespace ps {
 
-// See SequenceKernels. `pool` outlives the operation.
+// Plans the operation of SequenceKernels. `pool` outlives the operation.
 absl::StatusOr<std::unique_ptr<EmbeddingOp>> PlanCpuEmbedding(
     ThreadPool* pool, const EmbeddingShape& shape, const ActivationDesc& input);
 

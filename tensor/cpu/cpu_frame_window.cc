@@ -13,7 +13,7 @@
 namespace ps {
 namespace {
 
-// Number of frames that one thread takes at a time.
+// The number of frames that a thread takes at a time.
 constexpr int64_t kFramesPerChunk = 8;
 
 class CpuFrameWindow final : public UnaryOp {

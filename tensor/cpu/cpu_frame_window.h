@@ -1,5 +1,4 @@
-// Windows over the frames of a sequence. They only copy, so plain C++ is
-// enough.
+// Copies windows over the frames of a sequence; plain C++ is enough for that.
 #ifndef TENSOR_CPU_CPU_FRAME_WINDOW_H_
 #define TENSOR_CPU_CPU_FRAME_WINDOW_H_
 
@@ -11,7 +10,7 @@
 
 namespace ps {
 
-// See SequenceKernels. `pool` outlives the operation.
+// Plans the operation of SequenceKernels. `pool` outlives the operation.
 absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCpuFrameWindow(
     ThreadPool* pool, const FrameWindowShape& shape,
     const ActivationDesc& input);

@@ -11,7 +11,7 @@
 namespace ps {
 namespace {
 
-// Number of matrices that one thread takes at a time.
+// The number of matrices that a thread takes at a time.
 constexpr int64_t kMatricesPerChunk = 16;
 
 class CpuGlobalPooling final : public UnaryOp {
@@ -24,7 +24,7 @@ class CpuGlobalPooling final : public UnaryOp {
 
   const ActivationDesc& output() const override { return output_; }
 
-  // Matrix m's means lie where the output has its columns, since both are
+  // The means of matrix m lie where the output has its columns, since both are
   // ordered by image and then by channel.
   absl::Status Forward(const float* x, float* y) override {
     ForEachMatrix([&](int64_t m) {

@@ -1,4 +1,4 @@
-// Global average pooling over height and width, on the CPU.
+// Averages over height and width, on the CPU.
 #ifndef TENSOR_CPU_CPU_GLOBAL_POOLING_H_
 #define TENSOR_CPU_CPU_GLOBAL_POOLING_H_
 
@@ -10,7 +10,7 @@
 
 namespace ps {
 
-// See NnKernels. `pool` outlives the operation.
+// Plans the operation of NnKernels. `pool` outlives the operation.
 absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCpuGlobalPooling(
     ThreadPool* pool, const ActivationDesc& input);
 

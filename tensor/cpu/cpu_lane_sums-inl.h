@@ -1,4 +1,4 @@
-// Sums and ranges of magnitudes, computed one vector at a time.
+// Computes sums and ranges of magnitudes, one vector at a time.
 //
 // Compiled once for each target of Highway, hence the toggling include guard.
 #if defined(TENSOR_CPU_CPU_LANE_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -31,11 +31,11 @@ using Floats = hn::Vec<FloatTag>;
 using Doubles = hn::Vec<DoubleTag>;
 
 constexpr int kFloatLanes = HWY_LANES(float);
-// Vectors in a group of kSumLanes elements.
+// The number of vectors in a group of kSumLanes elements.
 constexpr int kFloatVectors = kSumLanes / kFloatLanes;
 constexpr int kDoubleVectors = kSumLanes / HWY_LANES(double);
 
-// Sums of y and y^2 in kSumLanes lanes.
+// The sums of y and y^2 in kSumLanes lanes.
 class LaneSums {
  public:
   HWY_INLINE LaneSums() {
@@ -80,8 +80,8 @@ class LaneSums {
  private:
   HWY_INLINE void AddDoubles(int i, Doubles y) {
     sum_[i] = hn::Add(sum_[i], y);
-    // Not MulAdd: on targets without a fused instruction the result would
-    // differ.
+    // MulAdd is not used: on targets without a fused instruction the result
+    // would differ.
     sum_squares_[i] = hn::Add(sum_squares_[i], hn::Mul(y, y));
   }
 
@@ -93,8 +93,8 @@ class LaneSums {
 // compares bits, since an integer comparison orders NaNs above everything.
 class MagnitudeRange {
  public:
-  // Written out, since a compiler-generated constructor would not be compiled
-  // for the target.
+  // This is written out, since a compiler-generated constructor would not be
+  // compiled for the target.
   HWY_INLINE MagnitudeRange()
       : max_(hn::Zero(IntTag())),
         min_less_one_(hn::Set(UintTag(), std::numeric_limits<uint32_t>::max())),
@@ -111,7 +111,7 @@ class MagnitudeRange {
         zeros_, hn::VecFromMask(IntTag(), signed_bits == hn::Zero(IntTag())));
   }
 
-  // `tail`: elements of the chunk that Add has not seen.
+  // Finishes the chunk. `tail`: elements of the chunk that Add has not seen.
   void Finish(const float* tail, int64_t tail_size, int64_t n,
               Moments* moments) const {
     int32_t max[kFloatLanes];

@@ -1,4 +1,4 @@
-// The memory layouts of activations on the CPU.
+// Defines the memory layouts of activations on the CPU.
 #ifndef TENSOR_CPU_CPU_LAYOUT_H_
 #define TENSOR_CPU_CPU_LAYOUT_H_
 
@@ -14,37 +14,37 @@ namespace ps {
 
 // The order of [batch, channels, height, width] in memory.
 enum class ChannelOrder {
-  // Row-major order of the shape.
+  // The row-major order of the shape.
   kPlain,
-  // Batch, height, width, channels. oneDNN has fast convolutions in this order
-  // for any number of channels.
+  // The order batch, height, width, channels. oneDNN has fast convolutions in
+  // this order for any number of channels.
   kLast,
-  // Batch, channels / b, height, width, b channels, where b is BlockChannels().
-  // Faster by 5 to 15 % (oneDNN 2.6, AVX2), but the number of channels must be
-  // a multiple of b.
+  // The order batch, channels / b, height, width, b channels, where b is
+  // BlockChannels(). It is faster by 5 to 15 % (oneDNN 2.6, AVX2), but the
+  // number of channels must be a multiple of b.
   kBlocked,
 };
 
-// The number of floats in oneDNN's vectors: 16 with AVX-512, else 8. Its
-// convolutions for AVX-512 do not support blocks of 8, and those for AVX2 take
-// twice as long there.
+// Returns the number of floats in oneDNN's vectors: 16 with AVX-512, else 8.
+// Its convolutions for AVX-512 do not support blocks of 8, and those for AVX2
+// take twice as long there.
 int64_t BlockChannels();
 
-// Memory in the row-major order of `shape`.
+// Returns memory in the row-major order of `shape`.
 dnnl::memory::desc PlainDesc(const Shape& shape);
 
-// [batch, channels, height, width] in `order`.
+// Returns memory of [batch, channels, height, width] in `order`.
 dnnl::memory::desc ImageDesc(const Shape& shape, ChannelOrder order);
 
-// Memory in the order of `activation`.
+// Returns memory in the order of `activation`.
 dnnl::memory::desc MemoryDesc(const ActivationDesc& activation);
 
-// kPlain for every activation that is not an image.
+// Returns the order; kPlain for every activation that is not an image.
 ChannelOrder OrderOf(const ActivationDesc& activation);
 
-// An activation [batch, channels, height, width] in `order`, or in plain order
-// if the memory is the same. kBlocked requires the number of channels to be a
-// multiple of BlockChannels().
+// Returns an activation [batch, channels, height, width] in `order`, or in
+// plain order if the memory is the same. kBlocked requires the number of
+// channels to be a multiple of BlockChannels().
 ActivationDesc ImageActivation(const Shape& shape, ChannelOrder order);
 
 // Whether an activation of this shape has the same memory layout in both
@@ -67,15 +67,16 @@ struct ChannelMatrices {
   int64_t first_channel(int64_t m) const { return m % per_image * width; }
 };
 
-// The order in which images of another size have matrices of the same width.
+// Returns the order in which other images have matrices of the same width.
 ChannelOrder MatrixOrder(const ActivationDesc& images);
 
-// Errors: kInvalidArgument, starting with `what`, for a shape that is empty or
-// has too many dimensions, or for a layout of another backend.
+// Checks an activation. Errors: kInvalidArgument, starting with `what`, for a
+// shape that is empty or has too many dimensions, or for a layout of another
+// backend.
 absl::Status CheckActivation(absl::string_view what,
                              const ActivationDesc& activation);
 
-// As CheckActivation, and also an error if the activation is not [batch,
+// Like CheckActivation, and also an error if the activation is not [batch,
 // channels, height, width].
 absl::Status CheckImages(absl::string_view what,
                          const ActivationDesc& activation);

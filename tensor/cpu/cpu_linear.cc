@@ -15,19 +15,19 @@ using dnnl::memory;
 
 // Three primitives, and the layouts of the weights that each prefers.
 struct LinearPrimitives {
-  std::string what;  // For errors.
+  std::string what;  // The name of the operation for errors.
   dnnl::inner_product_forward::primitive_desc forward;
   dnnl::inner_product_backward_data::primitive_desc backward_data;
   dnnl::inner_product_backward_weights::primitive_desc backward_weights;
   memory::desc src;
   memory::desc dst;
   memory::desc bias;
-  memory::desc weights;  // PyTorch's.
+  memory::desc weights;  // The weights in PyTorch's layout.
 };
 
 class CpuLinear final : public AffineOp {
  public:
-  // `forward`, ...: the scratch space of each pass.
+  // `forward` and so on are the scratch space of each pass.
   CpuLinear(const DnnlContext& context, const LinearPrimitives& p,
             const Shape& output, ScratchSpace* forward,
             ScratchSpace* backward_data, ScratchSpace* backward_weights)

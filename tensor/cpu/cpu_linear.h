@@ -1,5 +1,5 @@
-// Linear layers with oneDNN. Planning may throw dnnl::error, which CpuNnKernels
-// catches; running does not throw.
+// Computes linear layers with oneDNN. Planning may throw dnnl::error, which
+// CpuNnKernels catches; running does not throw.
 #ifndef TENSOR_CPU_CPU_LINEAR_H_
 #define TENSOR_CPU_CPU_LINEAR_H_
 
@@ -12,7 +12,7 @@
 
 namespace ps {
 
-// See NnKernels. `context` outlives the operation.
+// Plans the operation of NnKernels. `context` outlives the operation.
 absl::StatusOr<std::unique_ptr<AffineOp>> PlanCpuLinear(
     const DnnlContext& context, int64_t out_features,
     const ActivationDesc& input);

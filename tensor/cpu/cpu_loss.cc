@@ -11,7 +11,7 @@
 namespace ps {
 namespace {
 
-// Approximate number of logits that one thread takes at a time.
+// The approximate number of logits that a thread takes at a time.
 constexpr int64_t kLogitsPerChunk = 1 << 16;
 
 class CpuSoftmaxCrossEntropy final : public SoftmaxCrossEntropyOp {

@@ -1,4 +1,4 @@
-// Softmax and its cross entropy on the CPU.
+// Computes softmax and its cross entropy on the CPU.
 #ifndef TENSOR_CPU_CPU_LOSS_H_
 #define TENSOR_CPU_CPU_LOSS_H_
 
@@ -10,7 +10,7 @@
 
 namespace ps {
 
-// See NnKernels. `pool` outlives the operation.
+// Plans the operation of NnKernels. `pool` outlives the operation.
 absl::StatusOr<std::unique_ptr<SoftmaxCrossEntropyOp>>
 PlanCpuSoftmaxCrossEntropy(ThreadPool* pool, const ActivationDesc& logits);
 

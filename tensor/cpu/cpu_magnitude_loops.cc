@@ -10,7 +10,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tensor/cpu/cpu_magnitude_loops.cc"
 #include "hwy/foreach_target.h"
-// Must come after foreach_target.h, which must be first.
+// This must come after foreach_target.h, which must be first.
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "tensor/cpu/cpu_lane_sums-inl.h"
@@ -161,7 +161,7 @@ void MeasureList(const ChunkSource& source, float location, float keep_above,
   result->count = 0;
   for (int64_t i = 0; i < source.n; ++i) {
     const float a = std::fabs(source.values[i]);
-    // Without a branch, since it could not be predicted.
+    // This has no branch, since it could not be predicted.
     const double y = double{std::max(a, location)} - location;
     // Chunks begin at multiples of kSumLanes.
     const uint32_t lane = source.indices[i] % kSumLanes;

@@ -1,4 +1,4 @@
-// The vectorised inner loops of the CPU's sparse kernels: each works on one
+// Implements the CPU's sparse kernels in vectorised loops: each works on one
 // chunk, on one thread.
 //
 // Sums are kept in kSumLanes doubles, where an element's lane is its index
@@ -25,8 +25,8 @@ struct ChunkList {
   std::vector<float> values;
   int64_t size = 0;
 
-  // Makes room for `more` elements after the first `used`, and for the extra
-  // elements that the loops write past them.
+  // Allocates `more` elements after the first `used`, and the extra elements
+  // that the loops write past them.
   void Reserve(int64_t used, int64_t more);
 };
 
@@ -44,8 +44,8 @@ struct ChunkSource {
   }
 };
 
-// residual + gradient: n elements of two vectors, the first of which has index
-// `first_index`, a multiple of kSumLanes.
+// The inputs of residual + gradient: n elements of two vectors, the first of
+// which has index `first_index`, a multiple of kSumLanes.
 struct SumOfTwo {
   const float* residual = nullptr;
   const float* gradient = nullptr;
@@ -54,7 +54,7 @@ struct SumOfTwo {
 };
 
 struct AddOptions {
-  // Stores bypass the caches; the output must then be aligned to 64 bytes.
+  // Whether stores bypass the caches; the output is then aligned to 64 bytes.
   bool stream = false;
   // Whether the moments' sums are needed; if not, they are 0.
   bool sums = true;
@@ -66,8 +66,8 @@ struct AddOptions {
 void AddChunk(const SumOfTwo& sum, const AddOptions& options, float* out,
               Moments* moments, ChunkList* kept);
 
-// Statistics over `location`; replaces `kept` by the elements above keep_above.
-// If the source is a list, `kept` may be null.
+// Computes statistics over `location`; replaces `kept` by the elements above
+// keep_above. If the source is a list, `kept` may be null.
 void MeasureChunk(const ChunkSource& source, float location, float keep_above,
                   Exceedances* result, ChunkList* kept);
 

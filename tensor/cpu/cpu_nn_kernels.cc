@@ -20,7 +20,7 @@
 namespace ps {
 namespace {
 
-// The only place where oneDNN's exceptions are converted to statuses.
+// Converts oneDNN's exceptions to statuses; no other code does.
 template <typename Function>
 auto CatchDnnl(absl::string_view what, const Function& function)
     -> decltype(function()) {

@@ -1,4 +1,4 @@
-// NnKernels with oneDNN.
+// Implements NnKernels with oneDNN.
 #ifndef TENSOR_CPU_CPU_NN_KERNELS_H_
 #define TENSOR_CPU_CPU_NN_KERNELS_H_
 
@@ -9,8 +9,8 @@
 
 namespace ps {
 
-// num_threads: OpenMP threads of one operation, at least 1. Planned operations
-// must not outlive the returned object.
+// Creates the kernels. num_threads: OpenMP threads of one operation, at least
+// 1. Planned operations must not outlive the returned object.
 absl::StatusOr<std::unique_ptr<NnKernels>> NewCpuNnKernels(int num_threads);
 
 }  // namespace ps

@@ -1,4 +1,4 @@
-// Lists of the elements above a threshold, built one vector at a time.
+// Lists the elements above a threshold, one vector at a time.
 //
 // Compiled once for each target of Highway, hence the toggling include guard.
 #if defined(TENSOR_CPU_CPU_PACKED_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -23,8 +23,8 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Elements that are scanned before they are listed, so that they are still in
-// the L1 cache.
+// The number of elements that are scanned before they are listed, so that they
+// are still in the L1 cache.
 constexpr int64_t kTile = 64 * kSumLanes;
 
 // The positions of the set lanes of a mask, as the permutation that packs them.
@@ -135,13 +135,13 @@ class SumLoader {
 HWY_INLINE int64_t PutAbove(Floats u, hn::Vec<UintTag> indices,
                             Floats threshold, const ListEnd& end) {
   const PackedLanes lanes(hn::Abs(u) > threshold);
-  // Not CompressStore, which is slow to memory on some machines.
+  // CompressStore is not used, as it is slow to memory on some machines.
   hn::StoreU(lanes.Pack(FloatTag(), u), FloatTag(), end.values);
   hn::StoreU(lanes.Pack(UintTag(), indices), UintTag(), end.indices);
   return lanes.count();
 }
 
-// The same for one element.
+// Does the same for one element.
 HWY_INLINE int64_t PutOneAbove(float u, uint32_t index, float threshold,
                                const ListEnd& end) {
   if (!(std::fabs(u) > threshold)) return 0;
@@ -158,7 +158,7 @@ class NotedGroups {
   explicit HWY_INLINE NotedGroups(float threshold)
       : threshold_(hn::Set(FloatTag(), threshold)) {}
 
-  // `begin`: the group's first position; `max`: its lane-wise maximum
+  // Notes a group. `begin`: its first position; `max`: its lane-wise maximum
   // magnitude.
   HWY_INLINE void Note(int64_t begin, Floats max) {
     begins_[size_] = begin;

@@ -15,7 +15,7 @@
 namespace ps {
 namespace {
 
-// Number of matrices that one thread takes at a time.
+// The number of matrices that a thread takes at a time.
 constexpr int64_t kMatricesPerChunk = 4;
 
 class CpuPooling : public UnaryOp {

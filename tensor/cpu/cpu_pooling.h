@@ -1,4 +1,4 @@
-// Pooling on the CPU, with loops of our own: oneDNN 2.6 takes several times as
+// Pools on the CPU, with loops of our own: oneDNN 2.6 takes several times as
 // long if there are too few channels to fill a vector.
 #ifndef TENSOR_CPU_CPU_POOLING_H_
 #define TENSOR_CPU_CPU_POOLING_H_
@@ -11,7 +11,7 @@
 
 namespace ps {
 
-// See NnKernels. `pool` outlives the operation.
+// Plans the operation of NnKernels. `pool` outlives the operation.
 absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCpuPooling(
     ThreadPool* pool, const PoolingShape& shape, const ActivationDesc& input);
 

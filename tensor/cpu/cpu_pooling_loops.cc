@@ -5,7 +5,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tensor/cpu/cpu_pooling_loops.cc"
 #include "hwy/foreach_target.h"
-// Must come after foreach_target.h, which must be first.
+// This must come after foreach_target.h, which must be first.
 #include "hwy/highway.h"
 #include "tensor/cpu/cpu_columns-inl.h"
 

@@ -20,7 +20,7 @@
 namespace ps {
 namespace {
 
-// Number of batch rows that one thread takes at a time.
+// The number of batch rows that a thread takes at a time.
 constexpr int64_t kRowsPerChunk = 4;
 
 class CpuRecurrent final : public RecurrentOp {
@@ -169,12 +169,12 @@ class CpuRecurrent final : public RecurrentOp {
   float* Gates(int64_t t) { return gates_.data() + t * batch_ * rows_; }
   float* Hidden(int64_t t) { return hiddens_.data() + t * state_size(); }
   float* Cell(int64_t t) { return cells_.data() + t * state_size(); }
-  // For the LSTM it is needed only within the step.
+  // Returns a buffer; the LSTM needs it only within the step.
   float* Recurrent(int64_t t) {
     return recurrent_.data() + (is_lstm_ ? 0 : t) * batch_ * rows_;
   }
 
-  // Makes the last state the first.
+  // Copies the last state to the first.
   void CarryState(std::vector<float>* states) const {
     std::copy(states->end() - state_size(), states->end(), states->begin());
   }
@@ -232,21 +232,22 @@ class CpuRecurrent final : public RecurrentOp {
   }
 
   ThreadPool* const pool_;        // Not owned.
-  SharedScratch* const scratch_;  // Packed recurrent weights; not owned.
+  SharedScratch* const scratch_;  // The packed recurrent weights; not owned.
   const bool is_lstm_;            // If false, a GRU.
   const int64_t steps_;
   const int64_t batch_;
   const int64_t features_;
   const int64_t hidden_;
-  const int64_t rows_;                // Rows of the weights: gates x hidden.
-  const PackedShape forward_shape_;   // For the transposed weights.
-  const PackedShape backward_shape_;  // For the weights.
+  const int64_t rows_;               // Rows of the weights: gates x hidden.
+  const PackedShape forward_shape_;  // For the transposed weights.
+  // The shape of the packed weights for Backward.
+  const PackedShape backward_shape_;
   const ActivationDesc output_;
   std::vector<float> gates_;      // [steps, batch, rows]
   std::vector<float> recurrent_;  // [steps or 1, batch, rows]
   // [steps + 1, batch, hidden]; the first is the initial state.
   std::vector<float> hiddens_;
-  std::vector<float> cells_;    // The same for the LSTM's cells.
+  std::vector<float> cells_;    // Like hiddens_, for the LSTM's cells.
   std::vector<float> dhidden_;  // [batch, hidden]
   std::vector<float> dcell_;    // [batch, hidden]
   absl::Duration cell_time_;

@@ -3,7 +3,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tensor/cpu/cpu_scaling_loops.cc"
 #include "hwy/foreach_target.h"
-// Must come after foreach_target.h, which must be first.
+// This must come after foreach_target.h, which must be first.
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -24,7 +24,7 @@ void ScaleChunk(const ScaledVector& x, int64_t n, float* out) {
   for (; i < n; ++i) out[i] = x.scale * x.data[i];
 }
 
-// Not MulAdd: on targets without a fused instruction the result would differ.
+// Avoids MulAdd: without a fused instruction the result would differ.
 void AddScaledChunk(const ScaledVector& x, const ScaledVector& y, int64_t n,
                     float* out) {
   const hn::ScalableTag<float> d;

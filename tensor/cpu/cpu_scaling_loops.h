@@ -1,5 +1,5 @@
-// Scaled vectors and their sums over one chunk, on one thread. Every machine
-// gets the same bits.
+// Computes scaled vectors and their sums over one chunk, on one thread. Every
+// machine gets the same bits.
 #ifndef TENSOR_CPU_CPU_SCALING_LOOPS_H_
 #define TENSOR_CPU_CPU_SCALING_LOOPS_H_
 
@@ -9,10 +9,10 @@
 
 namespace ps {
 
-// out = x.scale x.data.
+// Computes out = x.scale x.data.
 void ScaleChunk(const ScaledVector& x, int64_t n, float* out);
 
-// out = x.scale x.data + y.scale y.data.
+// Computes out = x.scale x.data + y.scale y.data.
 void AddScaledChunk(const ScaledVector& x, const ScaledVector& y, int64_t n,
                     float* out);
 

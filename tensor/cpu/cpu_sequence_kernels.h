@@ -1,4 +1,4 @@
-// SequenceKernels with matrix products and loops of our own.
+// Implements SequenceKernels with matrix products and loops of our own.
 #ifndef TENSOR_CPU_CPU_SEQUENCE_KERNELS_H_
 #define TENSOR_CPU_CPU_SEQUENCE_KERNELS_H_
 
@@ -8,8 +8,8 @@
 
 namespace ps {
 
-// num_threads: threads of one operation, at least 1. Planned operations must
-// not outlive the returned object.
+// Creates the kernels. num_threads: threads of one operation, at least 1.
+// Planned operations must not outlive the returned object.
 std::unique_ptr<SequenceKernels> NewCpuSequenceKernels(int num_threads);
 
 }  // namespace ps

@@ -6,7 +6,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tensor/cpu/cpu_softmax_loops.cc"
 #include "hwy/foreach_target.h"
-// Must come after foreach_target.h, which must be first.
+// This must come after foreach_target.h, which must be first.
 #include "hwy/highway.h"
 #include "tensor/cpu/cpu_activations-inl.h"
 
@@ -17,7 +17,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Number of logits whose exponentials are added up as floats.
+// The number of logits whose exponentials are added up as floats.
 constexpr int64_t kBlock = 512;
 
 using OneLane = hn::CappedTag<float, 1>;
@@ -64,7 +64,7 @@ class Ranking {
   int64_t rank_ = 0;
 };
 
-// exp(x - max), or 0 if that is below the smallest normal number.
+// Returns exp(x - max), or 0 if that is below the smallest normal number.
 template <class D>
 HWY_INLINE hn::Vec<D> ShiftedExp(D d, const float* x, float max) {
   const auto shifted = hn::Sub(hn::LoadU(d, x), hn::Set(d, max));
@@ -72,7 +72,7 @@ HWY_INLINE hn::Vec<D> ShiftedExp(D d, const float* x, float max) {
                             Exp(d, shifted));
 }
 
-// The sum of exp(x[i] - max); writes the summands to `out` unless it is null.
+// Returns the sum of exp(x[i] - max); writes the summands to a non-null `out`.
 template <bool kWrite>
 HWY_INLINE double SumOfExps(const float* x, int64_t n, float max, float* out) {
   const hn::ScalableTag<float> d;

@@ -1,5 +1,4 @@
-// The vectorised inner loops of the softmax, which process one row of logits at
-// a time.
+// Computes the softmax in vectorised loops, one row of logits at a time.
 #ifndef TENSOR_CPU_CPU_SOFTMAX_LOOPS_H_
 #define TENSOR_CPU_CPU_SOFTMAX_LOOPS_H_
 
@@ -24,8 +23,8 @@ struct SoftmaxResult {
   int64_t rank = 0;
 };
 
-// Exponentials are floats, and each block of a few hundred is added to a
-// double: loss and gradient are exact to about 1e-6.
+// Computes the loss of a row. Exponentials are floats, and each block of a few
+// hundred is added to a double: loss and gradient are exact to about 1e-6.
 SoftmaxResult Softmax(const SoftmaxRow& row);
 
 }  // namespace ps

@@ -13,13 +13,13 @@
 namespace ps {
 namespace {
 
-// Number of elements that one thread works on at a time: large enough that the
+// The number of elements that a thread takes at a time: large enough that the
 // cost of starting does not matter, small enough that a large layer keeps all
 // threads busy.
 constexpr int64_t kChunk = 64 * 1024;
 
 // From this size on, a vector does not fit the caches, so a store that bypasses
-// them saves reading what it overwrites.
+// them avoids reading the old contents.
 constexpr int64_t kStreamFrom = int64_t{4} << 20;
 
 bool StoresPastCaches(const float* out, int64_t n) {
@@ -133,7 +133,7 @@ class CpuSieve final : public Sieve {
   }
 
  private:
-  // All elements of the chunk above `threshold`, with as few others as
+  // Returns all elements of the chunk above `threshold`, with as few others as
   // possible.
   ChunkSource Source(float threshold, const ChunkRange& chunk) const {
     if (threshold >= kept_above_) {
@@ -146,10 +146,10 @@ class CpuSieve final : public Sieve {
   ThreadPool* const pool_;  // Not owned.
   const float* u_ = nullptr;
   int64_t n_ = 0;
-  // kept_ has all elements of u_ above this.
+  // The threshold above which kept_ has all elements of u_.
   float kept_above_ = 0;
-  std::vector<ChunkList> kept_;   // [chunks]
-  std::vector<ChunkList> spare_;  // [chunks], where the next lists are made.
+  std::vector<ChunkList> kept_;       // [chunks]
+  std::vector<ChunkList> spare_;      // [chunks], the memory of the next lists.
   std::vector<Exceedances> partial_;  // [chunks]
 };
 
@@ -225,8 +225,8 @@ class CpuSparseKernels final : public SparseKernels {
     constexpr int kNumBins = MagnitudeBins::kNumBins;
     constexpr int64_t kSamplesPerChunk = 256 * 1024;
     counts->assign(kNumBins, 0);
-    // Guards *counts. The counts are integers, so their order of addition is
-    // irrelevant.
+    // The mutex guards *counts. The counts are integers, so their order of
+    // addition is irrelevant.
     Mutex mu;
     pool_.ParallelFor(NumChunks(n, bins.stride), kSamplesPerChunk,
                       [&](const ChunkRange& chunk) {
@@ -300,7 +300,7 @@ class CpuSparseKernels final : public SparseKernels {
   ThreadPool* host_threads() override { return &pool_; }
 
  private:
-  // The part of `x` from the chunk's first element on.
+  // Returns the part of `x` from the chunk's first element on.
   static ScaledVector Tail(const ScaledVector& x, const ChunkRange& chunk) {
     return {x.data + chunk.begin, x.scale};
   }

@@ -1,4 +1,4 @@
-// The passes over long vectors that compressors need, on the CPU.
+// Implements the passes over long vectors that compressors need, on the CPU.
 #ifndef TENSOR_CPU_CPU_SPARSE_KERNELS_H_
 #define TENSOR_CPU_CPU_SPARSE_KERNELS_H_
 
@@ -8,8 +8,8 @@
 
 namespace ps {
 
-// num_threads: at least 1. Results depend neither on it nor on the machine's
-// vector width.
+// Creates the kernels. num_threads: at least 1. Results depend neither on it
+// nor on the machine's vector width.
 std::unique_ptr<SparseKernels> NewCpuSparseKernels(int num_threads);
 
 }  // namespace ps

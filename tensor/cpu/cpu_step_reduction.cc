@@ -12,7 +12,7 @@
 namespace ps {
 namespace {
 
-// Elements of a step that one thread takes at a time.
+// The number of elements of a step that a thread takes at a time.
 constexpr int64_t kElementsPerChunk = 4096;
 
 class CpuStepReduction final : public UnaryOp {
@@ -64,7 +64,7 @@ class CpuStepReduction final : public UnaryOp {
   ThreadPool* const pool_;  // Not owned.
   const bool mean_;
   const int64_t steps_;
-  const int64_t step_;  // Elements of one step.
+  const int64_t step_;  // The number of elements of one step.
   const ActivationDesc output_;
 };
 

@@ -1,4 +1,4 @@
-// The last step of a sequence, or the mean over its steps.
+// Reduces a sequence to its last step, or to the mean over its steps.
 #ifndef TENSOR_CPU_CPU_STEP_REDUCTION_H_
 #define TENSOR_CPU_CPU_STEP_REDUCTION_H_
 
@@ -10,7 +10,7 @@
 
 namespace ps {
 
-// See SequenceKernels. `pool` outlives the operation.
+// Plans the operation of SequenceKernels. `pool` outlives the operation.
 absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCpuStepReduction(
     ThreadPool* pool, StepReduction reduction, const ActivationDesc& input);
 

@@ -18,13 +18,13 @@ class ChannelOffsets {
   explicit ChannelOffsets(const ActivationDesc& activation)
       : matrices_(activation) {}
 
-  // The offset of `channel` at pixel `row`, within an image.
+  // Returns the offset of `channel` at pixel `row`, within an image.
   int64_t operator()(int64_t channel, int64_t row) const {
     return channel / width() * matrices_.size() + row * width() +
            channel % width();
   }
   int64_t image_size() const { return matrices_.per_image * matrices_.size(); }
-  // Number of channels that are adjacent in memory.
+  // The number of channels that are adjacent in memory.
   int64_t width() const { return matrices_.width; }
 
  private:
@@ -72,7 +72,7 @@ class CpuSubsampling final : public UnaryOp {
   }
 
  private:
-  // Number of channels that are adjacent in both input and output.
+  // Returns the number of channels that are adjacent in both input and output.
   int64_t RunLength() const {
     if (in_.width() == input_.shape[1] && out_.width() == output_.shape[1]) {
       return in_.width();
@@ -113,7 +113,7 @@ class CpuSubsampling final : public UnaryOp {
   const ActivationDesc output_;
   const ChannelOffsets in_;
   const ChannelOffsets out_;
-  const int64_t first_channel_;  // First output channel that is not zero.
+  const int64_t first_channel_;  // The first output channel that is not zero.
   const int64_t run_;
 };
 
@@ -132,7 +132,7 @@ absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCpuSubsampling(
         what,
         ": needs a stride of at least 1, and an even number of new channels"));
   }
-  // Uses the layout of the activation that the output will be added to.
+  // The output has the layout of the activation that it will be added to.
   ChannelOrder order = OrderOf(input);
   if (order != ChannelOrder::kPlain &&
       shape.out_channels % BlockChannels() != 0) {

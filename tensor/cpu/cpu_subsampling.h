@@ -1,4 +1,4 @@
-// The shortcut that drops pixels and adds channels of zeros, on the CPU.
+// Drops pixels and adds channels of zeros, for shortcuts, on the CPU.
 #ifndef TENSOR_CPU_CPU_SUBSAMPLING_H_
 #define TENSOR_CPU_CPU_SUBSAMPLING_H_
 
@@ -10,7 +10,7 @@
 
 namespace ps {
 
-// See NnKernels. `pool` outlives the operation.
+// Plans the operation of NnKernels. `pool` outlives the operation.
 absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCpuSubsampling(
     ThreadPool* pool, const SubsamplingShape& shape,
     const ActivationDesc& input);

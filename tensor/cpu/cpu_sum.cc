@@ -7,12 +7,12 @@
 namespace ps {
 namespace {
 
-// Number of elements that one thread takes at a time.
+// The number of elements that a thread takes at a time.
 constexpr int64_t kChunk = 64 * 1024;
 
 class CpuSum final : public SumOp {
  public:
-  // n: number of elements, including those in the layout's gaps.
+  // `n` is the number of elements, including those in the layout's gaps.
   CpuSum(ThreadPool* pool, int64_t n) : pool_(pool), n_(n) {}
 
   absl::Status Run(const float* a, const float* b, float* y) override {

@@ -1,4 +1,4 @@
-// Sums of activations on the CPU.
+// Adds activations on the CPU.
 #ifndef TENSOR_CPU_CPU_SUM_H_
 #define TENSOR_CPU_CPU_SUM_H_
 
@@ -9,7 +9,7 @@
 
 namespace ps {
 
-// See NnKernels. `pool` outlives the operation.
+// Creates the operation of NnKernels. `pool` outlives the operation.
 std::unique_ptr<SumOp> NewCpuSum(ThreadPool* pool, const ActivationDesc& input);
 
 }  // namespace ps

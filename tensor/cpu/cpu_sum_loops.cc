@@ -4,13 +4,13 @@
 #include <cmath>
 #include <vector>
 
-// As in cpu_magnitude_loops.cc, the vector size must be known to the compiler.
+// The compiler must know the vector size, as in cpu_magnitude_loops.cc.
 #define HWY_DISABLED_TARGETS \
   (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tensor/cpu/cpu_sum_loops.cc"
 #include "hwy/foreach_target.h"
-// Must come after foreach_target.h, which must be first.
+// This must come after foreach_target.h, which must be first.
 #include "hwy/highway.h"
 #include "tensor/cpu/cpu_lane_sums-inl.h"
 
@@ -41,7 +41,7 @@ class LaneProducts {
     }
   }
 
-  // Multiplies by the magnitudes for vector v of a group; zeros are left out.
+  // Multiplies by the magnitudes for vector v of a group; zeros are skipped.
   HWY_INLINE void Multiply(int v, Floats magnitudes) {
     const FloatTag d;
     const DoubleTag dd;
@@ -58,8 +58,8 @@ class LaneProducts {
 #endif
   }
 
-  // Moves the exponents out of the products. Must be called after at most
-  // kFactors groups.
+  // Moves the exponents out of the products. Call it after at most kFactors
+  // groups.
   HWY_INLINE void Normalize() {
     const DoubleTag d;
     const Uint64Tag du;
@@ -75,8 +75,8 @@ class LaneProducts {
     bias_ += kExponentOfOne >> kMantissaBits;
   }
 
-  // The sum of the logarithms of all factors and of the last n < kSumLanes
-  // magnitudes of the chunk. To be called after Normalize.
+  // Returns the sum of the logarithms of all factors and of the last n <
+  // kSumLanes magnitudes of the chunk. Call it after Normalize.
   double SumOfLogs(const float* tail, int64_t n) const {
     double products[kSumLanes];
     uint64_t exponents[kSumLanes];
@@ -98,8 +98,9 @@ class LaneProducts {
   static constexpr double kLn2 = 0.6931471805599453;
 
   hn::Vec<DoubleTag> product_[kDoubleVectors];
-  hn::Vec<Uint64Tag> exponent_[kDoubleVectors];  // Biased, as in a double.
-  int64_t bias_ = 0;  // Total exponent bias of each lane.
+  // The exponents, biased as in a double.
+  hn::Vec<Uint64Tag> exponent_[kDoubleVectors];
+  int64_t bias_ = 0;  // The total exponent bias of each lane.
 };
 
 struct SumAndSquares {

@@ -38,10 +38,10 @@ class DnnlActivationOp final : public UnaryOp {
   DnnlStep backward_;
 };
 
-// Number of elements that one thread takes at a time.
+// The number of elements that a thread takes at a time.
 constexpr int64_t kChunkElements = int64_t{1} << 16;
 
-// Our own ReLU, since oneDNN's turns a NaN into 0.
+// Replaces oneDNN's ReLU, which turns a NaN into 0.
 class CpuReluOp final : public UnaryOp {
  public:
   CpuReluOp(ThreadPool* pool, ActivationDesc output)
@@ -95,7 +95,7 @@ class DnnlReorderOp final : public UnaryOp {
   }
 
  private:
-  int64_t* const num_reorders_;  // Belongs to the context; not owned.
+  int64_t* const num_reorders_;  // The counter of the context; not owned.
   const ActivationDesc output_;
   DnnlStep forward_;
   DnnlStep backward_;
@@ -111,7 +111,7 @@ DnnlStep ReorderStep(const DnnlContext& context, const memory::desc& from,
       std::move(what));
 }
 
-// Variants that compute the gradient from y, since x may be gone in Backward.
+// Returns variants that read y for the gradient, since x may be gone.
 dnnl::algorithm AlgorithmOf(Activation function) {
   return function == Activation::kTanh
              ? dnnl::algorithm::eltwise_tanh_use_dst_for_bwd

@@ -1,4 +1,4 @@
-// Activation functions and reorders with oneDNN. Planning may throw
+// Computes activation functions and reorders with oneDNN. Planning may throw
 // dnnl::error, which CpuNnKernels catches; running does not throw.
 #ifndef TENSOR_CPU_CPU_UNARY_H_
 #define TENSOR_CPU_CPU_UNARY_H_
@@ -12,7 +12,7 @@
 
 namespace ps {
 
-// See NnKernels. `context` outlives the operation.
+// Plans the operations of NnKernels. `context` outlives the operation.
 absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCpuActivation(
     const DnnlContext& context, ThreadPool* pool, Activation function,
     const ActivationDesc& input);

@@ -50,8 +50,8 @@ absl::Status DnnlStep::Run(std::initializer_list<Binding> bindings) {
       void* before = nullptr;
       dnnl_status_t status =
           dnnl_memory_get_data_handle(argument.memory, &before);
-      // Set only when changed: setting also zeroes the padding of a blocked
-      // layout, which costs time.
+      // The handle is set only when it changed: setting also zeroes the padding
+      // of a blocked layout, which costs time.
       if (status == dnnl_success && before != data) {
         status = dnnl_memory_set_data_handle(argument.memory, data);
       }

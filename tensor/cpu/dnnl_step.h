@@ -1,4 +1,4 @@
-// oneDNN without exceptions or allocations per call: a primitive and its
+// Runs oneDNN without exceptions or allocations per call: a primitive and its
 // arguments, prepared once and run many times.
 #ifndef TENSOR_CPU_DNNL_STEP_H_
 #define TENSOR_CPU_DNNL_STEP_H_
@@ -44,14 +44,14 @@ struct DnnlContext {
   dnnl::stream stream;
   int num_threads;
   const std::unique_ptr<SharedScratch> scratch;
-  // Number of activations converted from one layout to another.
+  // The number of activations converted from one layout to another.
   const std::unique_ptr<int64_t> num_reorders;
 };
 
-// `what` names the call and its shapes.
+// Converts a status. `what` names the call and its shapes.
 absl::Status DnnlStatus(dnnl_status_t status, absl::string_view what);
 
-// Not thread-safe.
+// A primitive with its arguments. Not thread-safe.
 class DnnlStep {
  public:
   // One argument of the primitive (DNNL_ARG_...). Memory created with

@@ -1,4 +1,4 @@
-// Matrix products on the CPU.
+// Computes matrix products on the CPU.
 //
 // The choice of library was measured on one core of a Zen 3 that can do 102
 // GFLOP/s: oneDNN 2.6.3's dnnl_sgemm, OpenBLAS 0.3.21, and packed_gemm.h
@@ -36,14 +36,14 @@ struct GemmShape {
   int64_t m = 0;
   int64_t n = 0;
   int64_t k = 0;
-  // The operand is stored as its transpose: A as [k, m], B as [n, k].
+  // Whether the operand is stored as its transpose: A as [k, m], B as [n, k].
   bool transpose_a = false;
   bool transpose_b = false;
-  // C += A B instead of C = A B.
+  // Whether to compute C += A B instead of C = A B.
   bool accumulate = false;
 };
 
-// num_threads: OpenMP threads.
+// Multiplies. num_threads: OpenMP threads.
 absl::Status Gemm(int num_threads, const GemmShape& shape, const float* a,
                   const float* b, float* c);
 

@@ -1,4 +1,4 @@
-// Converts an argument into the layout that a primitive wants, or a result back
+// Converts an argument into the layout that a primitive needs, or a result back
 // from it.
 #ifndef TENSOR_CPU_LAYOUT_CHANGE_H_
 #define TENSOR_CPU_LAYOUT_CHANGE_H_
@@ -32,25 +32,25 @@ class LayoutChange {
  public:
   enum class Kind { kActivation, kWeights };  // Activations are counted.
 
-  // No change of layout.
+  // Creates an object that changes nothing.
   LayoutChange() = default;
 
-  // From the caller's layout to the primitive's, for Import.
+  // Returns a change from the caller's layout to the primitive's, for Import.
   static LayoutChange Into(const DnnlContext& context, Kind kind,
                            const dnnl::memory::desc& given,
                            const dnnl::memory::desc& wanted,
                            ScratchSpace* space);
-  // From the primitive's layout to the caller's, for Target and Export.
+  // Returns the change back to the caller's layout, for Target and Export.
   static LayoutChange OutOf(const DnnlContext& context, Kind kind,
                             const dnnl::memory::desc& made,
                             const dnnl::memory::desc& given,
                             ScratchSpace* space);
 
-  // The address the primitive reads from: `data`, or a copy of it in the
-  // scratch memory.
+  // Returns the address the primitive reads from: `data`, or a copy of it in
+  // the scratch memory.
   absl::StatusOr<const float*> Import(const float* data);
 
-  // The address the primitive writes to, before Export(data).
+  // Returns the address the primitive writes to, before Export(data).
   float* Target(float* data) const {
     return step_.has_value() ? scratch() : data;
   }
@@ -65,7 +65,7 @@ class LayoutChange {
   const DnnlContext* context_ = nullptr;  // Not owned.
   Kind kind_ = Kind::kActivation;
   std::optional<DnnlStep> step_;
-  int64_t offset_ = 0;  // In the scratch, in floats.
+  int64_t offset_ = 0;  // The offset in the scratch, in floats.
 };
 
 }  // namespace ps

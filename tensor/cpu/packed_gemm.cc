@@ -7,15 +7,15 @@
 namespace ps {
 namespace {
 
-// Number of panels that one thread takes at a time.
+// The number of panels that a thread takes at a time.
 constexpr int64_t kPanelsPerChunk = 8;
-// Number of rows of B that are multiplied before the next ones: that many rows
-// of a panel (128 KiB), with the matching part of A (up to 256 KiB), fit into
-// the L2 cache.
+// The number of rows of B that are multiplied before the next ones: that many
+// rows of a panel (128 KiB), with the matching part of A (up to 256 KiB), fit
+// into the L2 cache.
 constexpr int64_t kMaxBlockRows = 2048;
 constexpr int64_t kBlockFloats = 64 * 1024;
-// Number of rows of B that are packed at a time: all panels take their part of
-// a row while it is in the cache.
+// The number of rows of B that are packed at a time: all panels take their part
+// of a row while it is in the cache.
 constexpr int64_t kRowsPerPacking = 16;
 
 int64_t NumPanels(const PackedShape& shape) {

@@ -1,5 +1,5 @@
-// Products with a matrix that is packed once and multiplied several times, such
-// as the weights of a recurrent layer, which are used at every step. dnnl_sgemm
+// Multiplies by a matrix that is packed once and used several times, such as
+// the weights of a recurrent layer, which are used at every step. dnnl_sgemm
 // packs in each call, which does not pay off for the few rows of one step;
 // gemm.h has the measurements.
 #ifndef TENSOR_CPU_PACKED_GEMM_H_
@@ -16,12 +16,12 @@ struct PackedShape {
   int64_t k = 0;
   int64_t n = 0;
 
-  // Memory that the packed matrix takes, in floats.
+  // The memory that the packed matrix takes, in floats.
   int64_t num_floats() const;
 };
 
-// b: B in row-major order, or its transpose [n, k]. packed: aligned to 64
-// bytes.
+// Packs a matrix. b: B in row-major order, or its transpose [n, k]. packed:
+// aligned to 64 bytes.
 void Pack(ThreadPool* pool, const PackedShape& shape, const float* b,
           bool transposed, float* packed);
 
@@ -30,12 +30,12 @@ struct PackedProduct {
   PackedShape shape;
   const float* a = nullptr;  // [m, k]
   const float* packed = nullptr;
-  // C += A B instead of C = A B.
+  // Whether to compute C += A B instead of C = A B.
   bool accumulate = false;
   float* c = nullptr;  // [m, n]
 };
 
-// The result has the same bits for any number of threads.
+// Multiplies. The result has the same bits for any number of threads.
 void MultiplyPacked(ThreadPool* pool, const PackedProduct& product);
 
 }  // namespace ps

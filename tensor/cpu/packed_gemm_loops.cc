@@ -5,7 +5,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tensor/cpu/packed_gemm_loops.cc"
 #include "hwy/foreach_target.h"
-// Must come after foreach_target.h, which must be first.
+// This must come after foreach_target.h, which must be first.
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -19,7 +19,8 @@ using FloatTag = hn::CappedTag<float, kPanelColumns>;
 
 constexpr int kLanes =
     HWY_LANES(float) < kPanelColumns ? HWY_LANES(float) : kPanelColumns;
-constexpr int kVectors = kPanelColumns / kLanes;  // Per row of the panel.
+// The number of vectors per row of the panel.
+constexpr int kVectors = kPanelColumns / kLanes;
 // Twelve accumulators, two loads and a broadcast use 15 of the 16 registers of
 // AVX2, and hide the four-cycle latency of two multiply-adds per cycle.
 constexpr int kMaxRows = kVectors > 12 ? 1 : 12 / kVectors;
@@ -89,7 +90,7 @@ HWY_INLINE void MultiplyRows(const PanelProduct& p, int64_t row, int64_t rows) {
 }
 
 void RunMultiplyPanel(const PanelProduct& p) {
-  // As even as possible: a tile of few rows leaves the multipliers idle.
+  // Even tiles are best: a tile of few rows leaves the multipliers idle.
   int64_t tiles = (p.m + kMaxRows - 1) / kMaxRows;
   for (int64_t row = 0; row < p.m; --tiles) {
     const int64_t rows = (p.m - row + tiles - 1) / tiles;

@@ -1,5 +1,5 @@
-// A table for packing the set lanes of a mask together, for vectors of up to 8
-// lanes.
+// Builds a table for packing the set lanes of a mask together, for vectors of
+// up to 8 lanes.
 #ifndef TENSOR_CPU_PACKED_LANE_TABLE_H_
 #define TENSOR_CPU_PACKED_LANE_TABLE_H_
 
@@ -7,7 +7,7 @@
 
 namespace ps {
 
-// nibbles[mask]: the positions of the set bits of an 8-bit mask, four bits
+// nibbles[mask] has the positions of the set bits of an 8-bit mask, four bits
 // each, starting from the lowest.
 struct PackedLaneTable {
   constexpr PackedLaneTable() : nibbles() {

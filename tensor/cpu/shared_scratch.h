@@ -1,6 +1,6 @@
-// Temporary memory for one call at a time, shared by everything planned on a
-// backend. Without sharing, copies of weights in the layouts that primitives
-// prefer would take several times the model's size.
+// Provides temporary memory for one call at a time, shared by everything
+// planned on a backend. Without sharing, copies of weights in the layouts that
+// primitives prefer would take several times the model's size.
 #ifndef TENSOR_CPU_SHARED_SCRATCH_H_
 #define TENSOR_CPU_SHARED_SCRATCH_H_
 
@@ -11,15 +11,16 @@
 
 namespace ps {
 
-// Not thread-safe, like the backend that owns it.
+// The scratch memory. Not thread-safe, like the backend that owns it.
 class SharedScratch {
  public:
-  // For planning: ensures that there are at least `num_floats` from now on.
+  // Ensures, when planning, that there are at least `num_floats` from now on.
   // Errors: kResourceExhausted.
   absl::Status Reserve(int64_t num_floats);
 
-  // For running: uninitialised, aligned to 64 bytes, and overwritten by the
-  // next call of any operation. The address may change with each Reserve.
+  // Returns the memory, when running: uninitialised, aligned to 64 bytes, and
+  // overwritten by the next call of any operation. The address may change with
+  // each Reserve.
   float* data() const { return data_.get(); }
 
  private:

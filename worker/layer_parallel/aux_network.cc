@@ -18,8 +18,8 @@
 namespace ps {
 namespace {
 
-// Separates the initial weights of these networks from all other draws:
-// "auxnet" in ASCII.
+// The purpose separates the initial weights of these networks from all other
+// draws: "auxnet" in ASCII.
 constexpr uint64_t kAuxNetworkKey = 0x6175786e6574;
 constexpr int64_t kKernel = 3;
 constexpr int kBlocks = 2;
@@ -92,7 +92,7 @@ class AuxNetwork final : public CutVariables {
     return plan_->Forward(batch.inputs.data(), Values());
   }
 
-  // The gradient of |end - wanted|^2 / (2 step_size), the mean over the batch.
+  // Steps by the gradient of |end - wanted|^2 / (2 step_size), a batch's mean.
   absl::Status Learn(const std::vector<float>& wanted, double step_size) {
     std::vector<float> gradient(end_size());
     const double scale =
@@ -116,7 +116,7 @@ class AuxNetwork final : public CutVariables {
   std::unique_ptr<StagePlan> plan_;
   std::vector<float> weights_;
   std::vector<float> gradient_;
-  std::vector<float> statistics_;  // Never read: all passes are training.
+  std::vector<float> statistics_;  // Written, but never read.
   std::unique_ptr<Optimizer> optimizer_;
   int64_t updates_ = 0;
 };

@@ -17,29 +17,30 @@
 
 namespace ps {
 
-// Pointers are not owned and must outlive the network.
+// The options. Pointers are not owned and must outlive the network.
 struct AuxNetworkOptions {
   CutOptions cut;
   ExampleShape example;
   int64_t batch_size = 0;
-  double learning_rate = 0;  // Of Adam.
+  double learning_rate = 0;  // Adam's learning rate.
   uint64_t seed = 0;
-  int number = 0;  // Of the cut: networks start with different weights.
-  // Of the stage behind the cut. The network must have at most a tenth of its
-  // weights, and 15 % of its multiplications.
+  int number = 0;  // The cut's index, which seeds initial weights.
+  // The weights of the stage behind the cut. The network must have at most a
+  // tenth of them, and 15 % of its multiplications.
   int64_t stage_weights = 0;
   int64_t stage_multiplications = 0;
   Backend* backend = nullptr;
   LayerTimes* times = nullptr;
 };
 
-// A convolution with a stride to the extent of the cut, two residual blocks of
-// a quarter of its channels, and a 1 x 1 convolution to its channels. Store and
-// Record train the network to give the values that they take: with the step
-// size s of the variables, the loss is the square of the distance to the new
-// values over 2 s, whose gradient is that of the whole loss. Multipliers need
-// examples that do not change; there are none. Errors: kInvalidArgument for an
-// extent that does not divide the images', and a network that is too large.
+// Creates the network: a convolution with a stride to the size of the cut, two
+// residual blocks of a quarter of its channels, and a 1 x 1 convolution to its
+// channels. Store and Record train the network to predict their values: with
+// the step size s of the variables, the loss is the square of the distance to
+// the new values over 2 s, whose gradient is that of the whole loss. There are
+// no multipliers, which need examples that do not change. Errors:
+// kInvalidArgument for a size that does not divide the images', and a network
+// that is too large.
 absl::StatusOr<std::unique_ptr<CutVariables>> NewAuxNetwork(
     const AuxNetworkOptions& options);
 

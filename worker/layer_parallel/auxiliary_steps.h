@@ -1,4 +1,4 @@
-// The arithmetic of one cut: steps of its auxiliary variables and multipliers.
+// Computes steps of one cut's auxiliary variables and multipliers.
 //
 // For one example, with variables v at the cut, the end x of the stage before
 // it, the penalty b and multipliers m, the loss has the terms
@@ -8,7 +8,7 @@
 // docs/layer_parallel.md.) All values are per example, never divided by the
 // batch size: the mean over a batch would move variables too slowly.
 //
-// Templates, so that tests can take differences in double.
+// The functions are templates, so that tests can take differences in double.
 #ifndef WORKER_LAYER_PARALLEL_AUXILIARY_STEPS_H_
 #define WORKER_LAYER_PARALLEL_AUXILIARY_STEPS_H_
 
@@ -21,11 +21,11 @@ template <typename Real>
 struct CutValues {
   int64_t size = 0;
   Real* variables = nullptr;
-  Real* multipliers = nullptr;  // Null: the penalty method, where they are 0.
+  Real* multipliers = nullptr;  // Null in the penalty method, where they are 0.
   double penalty = 0;           // Above 0.
 };
 
-// All that the stage before the cut needs to know of it: v - m / b.
+// Computes the target v - m / b, for the stage before the cut.
 template <typename Real>
 void TargetOf(const CutValues<Real>& cut, Real* target) {
   for (int64_t i = 0; i < cut.size; ++i) {
@@ -36,8 +36,8 @@ void TargetOf(const CutValues<Real>& cut, Real* target) {
   }
 }
 
-// The gradient of the terms at the end of the stage before the cut:
-// b (end - target). `gradient` may be `target`.
+// Computes the gradient of the terms at the end of the stage before the cut: b
+// (end - target). `gradient` may be `target`.
 template <typename Real>
 void EndGradient(int64_t size, double penalty, const Real* end,
                  const Real* target, Real* gradient) {
@@ -46,8 +46,8 @@ void EndGradient(int64_t size, double penalty, const Real* end,
   }
 }
 
-// The gradient of the loss at the variables, b (v - x) - m + p, where p is
-// start_gradient.
+// Computes the gradient of the loss at the variables, b (v - x) - m + p, where
+// p is start_gradient.
 template <typename Real>
 double VariableGradient(const CutValues<Real>& cut, const Real* end,
                         const Real* start_gradient, int64_t i) {
@@ -58,8 +58,8 @@ double VariableGradient(const CutValues<Real>& cut, const Real* end,
 }
 
 // Moves the variables by -step_size times their gradient, and then the
-// multipliers by -multiplier_step x b times the mismatch that is left. Returns
-// the square of the mismatch before.
+// multipliers by -multiplier_step x b times the remaining mismatch. Returns the
+// square of the mismatch before.
 template <typename Real>
 double StepCut(const CutValues<Real>& cut, const Real* end,
                const Real* start_gradient, double step_size,

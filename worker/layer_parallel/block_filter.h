@@ -1,5 +1,5 @@
-// The means of square blocks of images, in which a cut can keep and send its
-// variables.
+// Computes the means of square blocks of images, in which a cut can keep and
+// send its variables.
 //
 // With D for Mean and U for Repeat, D U = 1, and <U q, z> = extent^2 <q, D z>.
 // The penalty of a filtered cut is extent^2 b / 2 |v - D x|^2, which is the
@@ -14,16 +14,16 @@
 namespace ps {
 
 struct BlockFilter {
-  int64_t extent = 1;  // Of a block; divides height and width.
-  int64_t planes = 0;  // Images of one channel.
+  int64_t extent = 1;  // The side of a block; divides height and width.
+  int64_t planes = 0;  // The number of images of one channel.
   int64_t height = 0;
   int64_t width = 0;
 
   int64_t full_size() const { return planes * height * width; }
   int64_t filtered_size() const { return full_size() / (extent * extent); }
 
-  // full: [planes, height, width]; filtered: [planes, height / extent, width /
-  // extent]. With extent 1 both copy.
+  // Computes means of blocks. full: [planes, height, width]; filtered: [planes,
+  // height / extent, width / extent]. With extent 1 both functions copy.
   template <typename Real>
   void Mean(const Real* full, Real* filtered) const {
     const int64_t columns = width / extent;

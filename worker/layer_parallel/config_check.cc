@@ -1,5 +1,5 @@
-// The check of training.layer_parallel: its ranges, and what the method does
-// not cover.
+// Checks training.layer_parallel: its ranges, and combinations that the method
+// does not cover.
 
 #include "common/config_check.h"
 
@@ -78,7 +78,7 @@ class Section {
   ConfigProblems* const problems_;
 };
 
-// Where each worker has a stage, its gradient is 0 in all others.
+// Checks jobs whose workers each have a stage, with a gradient of 0 elsewhere.
 void CheckWorkers(const JobConfig& job, ConfigProblems* problems) {
   constexpr char kOneStage[] = "a worker has the gradient of one stage only";
   if (job.has_worker_optimizer()) {

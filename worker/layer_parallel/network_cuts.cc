@@ -50,7 +50,7 @@ absl::StatusOr<std::vector<CutLayer>> LayersOf(const Model& model,
   return layers;
 }
 
-// The layers before which the network can be cut.
+// Returns the layers before which the network can be cut.
 std::vector<size_t> Places(const std::vector<CutLayer>& layers) {
   std::vector<size_t> places;
   for (size_t i = 1; i < layers.size(); ++i) {
@@ -83,16 +83,16 @@ absl::StatusOr<std::vector<size_t>> NamedCuts(
   return cuts;
 }
 
-// The cuts with the smallest largest stage; of several, those that come first.
+// Returns the cuts that minimise the largest stage; the first of several.
 std::vector<size_t> EqualCuts(const std::vector<CutLayer>& layers,
                               size_t stages) {
   const std::vector<size_t> places = Places(layers);
-  std::vector<int64_t> before = {0};  // Multiplications before each layer.
+  std::vector<int64_t> before = {0};  // Multiplications before layers.
   for (const CutLayer& layer : layers) {
     before.push_back(before.back() + layer.multiplications);
   }
-  // best[s][i]: the largest of s + 1 stages that end at place i, and the place
-  // of the cut before it. Place places.size() is the end of the network.
+  // best[s][i] is the largest of s + 1 stages that end at place i, and the
+  // place of the cut before it. Place places.size() is the end of the network.
   struct Best {
     int64_t largest = std::numeric_limits<int64_t>::max();
     size_t previous = 0;

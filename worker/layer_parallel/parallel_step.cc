@@ -32,7 +32,7 @@ class Stopwatch {
   const absl::Time start_;
 };
 
-// The same filter for a whole batch.
+// Returns the same filter for a whole batch.
 BlockFilter ForBatch(BlockFilter filter, int64_t batch_size) {
   filter.planes *= batch_size;
   return filter;
@@ -65,7 +65,7 @@ class Step {
   }
 
   absl::Status Repeat(bool first) {
-    // Early, since the worker with the stage before needs it next.
+    // The target is sent early: the worker with the stage before needs it next.
     if (network_.first() > 0) PS_RETURN_IF_ERROR(SendTarget());
     for (int k = network_.first(); k <= network_.last(); ++k) {
       const Stopwatch stopwatch(network_.links(), time(k));
@@ -79,7 +79,7 @@ class Step {
           filter(first_cut_).filtered_size(), cut_options(first_cut_).wire,
           &ends_.front()));
     }
-    // Only now, since every stage used the values before the step.
+    // The steps come last, since every stage used the values before them.
     for (int k = first_cut_; k <= network_.last(); ++k) {
       const Stopwatch stopwatch(network_.links(), time(k));
       StepVariables(k, first);
@@ -90,7 +90,7 @@ class Step {
   const ParallelStepResult& result() const { return result_; }
 
  private:
-  // The cut before stage k.
+  // Returns the cut before stage k.
   const CutOptions& cut_options(int k) const { return options_.cuts[k - 1]; }
   BlockFilter filter(int k) const {
     return ForBatch(cut_options(k).filter, network_.batch_size());
@@ -123,7 +123,7 @@ class Step {
     return Backward(network_.num_stages() - 1, network_.logits_gradient());
   }
 
-  // As the stage before stage k gets it.
+  // Returns the target for the stage before stage k.
   std::vector<float> Target(int k) {
     std::vector<float> target(cut(k).variables.size());
     TargetOf(ValuesOf(options_.penalty, &cut(k)), target.data());
@@ -139,7 +139,7 @@ class Step {
                                           cut_options(first_cut_).wire);
   }
 
-  // The cut at the end of stage k.
+  // Runs stage k backward from the cut at its end.
   absl::Status BackwardFromCut(int k) {
     const LayerParallelConfig::WireFormat wire = cut_options(k + 1).wire;
     const BlockFilter block = filter(k + 1);
@@ -167,7 +167,7 @@ class Step {
     return Backward(k, full_.data());
   }
 
-  // The gradient at the start of stage k, per example.
+  // Stores the gradient at the start of stage k, per example.
   void TakeStartGradient(int k) {
     const BlockFilter block = filter(k);
     std::vector<float>& gradient = start_gradients_[k - first_cut_];
@@ -192,10 +192,10 @@ class Step {
   const Batch& batch_;
   const StepVectors& vectors_;
   StagedNetwork& network_;
-  const int first_cut_;  // Of this worker: before this stage.
+  const int first_cut_;  // This worker's first cut, which is before this stage.
   std::vector<CutBatch>& cuts_;
-  // Of each of its cuts, filtered: the end of the stage before, as it was sent,
-  // and the gradient at the start of the stage behind.
+  // Values of each of its cuts, filtered: the end of the stage before, as it
+  // was sent, and the gradient at the start of the stage behind.
   std::vector<std::vector<float>> ends_;
   std::vector<std::vector<float>> start_gradients_;
   std::vector<float> full_;

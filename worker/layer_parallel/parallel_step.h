@@ -1,4 +1,4 @@
-// One mini-batch of a parallel phase.
+// Runs one mini-batch of a parallel phase.
 #ifndef WORKER_LAYER_PARALLEL_PARALLEL_STEP_H_
 #define WORKER_LAYER_PARALLEL_PARALLEL_STEP_H_
 
@@ -15,27 +15,27 @@
 
 namespace ps {
 
-// What a cut is, the same for all examples.
+// The options of a cut, the same for all examples.
 struct CutOptions {
-  BlockFilter filter;        // For the activations of one example.
+  BlockFilter filter;        // The filter for the activations of one example.
   bool multipliers = false;  // Whether there are any.
   LayerParallelConfig::WireFormat wire = LayerParallelConfig::FP32;
 
-  // Numbers of one example that are kept and sent.
+  // The number of elements of one example that are kept and sent.
   int64_t row_size() const { return filter.filtered_size(); }
 };
 
 // A batch's values at one cut, filtered.
 struct CutBatch {
   std::vector<float> variables;    // [batch, row_size]
-  std::vector<float> multipliers;  // Likewise, or empty.
+  std::vector<float> multipliers;  // Like the variables, or empty.
   double step_size = 0;
   // The mean over examples of the square of the mismatch, before the first
-  // step. Set by ParallelStep.
+  // step. ParallelStep sets it.
   double mismatch = 0;
 };
 
-// Rounds to what the format can send.
+// Rounds to values that the format can send.
 void RoundForWire(LayerParallelConfig::WireFormat wire,
                   std::vector<float>* values);
 int64_t WireBytes(LayerParallelConfig::WireFormat wire);
@@ -43,7 +43,7 @@ int64_t WireBytes(LayerParallelConfig::WireFormat wire);
 struct ParallelStepOptions {
   double penalty = 0;
   int inner_steps = 1;
-  std::vector<CutOptions> cuts;  // Before stages 1, 2, ..., of any worker.
+  std::vector<CutOptions> cuts;  // The cuts before stages 1, 2, ... of all.
 };
 
 struct ParallelStepResult {

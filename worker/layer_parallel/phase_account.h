@@ -1,4 +1,4 @@
-// What a phase cost: time, bytes between stages, mismatch.
+// Counts the costs of a phase: time, bytes between stages, mismatch.
 #ifndef WORKER_LAYER_PARALLEL_PHASE_ACCOUNT_H_
 #define WORKER_LAYER_PARALLEL_PHASE_ACCOUNT_H_
 
@@ -12,31 +12,30 @@
 
 namespace ps {
 
-// Not thread-safe.
+// The account. Not thread-safe.
 class PhaseAccount {
  public:
-  // alone: this worker has all stages.
+  // Starts a phase. alone: this worker has all stages.
   void Reset(int own_stages, bool alone) {
     *this = PhaseAccount();
     stage_times_.resize(own_stages);
     alone_ = alone;
   }
 
-  // Times are without waiting for other workers.
-  //
-  // What comes before a parallel phase.
+  // Adds the time of preparing a parallel phase. All times are without waiting
+  // for other workers.
   void AddPreparation(absl::Duration time) {
     here_ += time;
     side_by_side_ += time;
   }
-  // An iteration whose stages ran one after the other, and must.
+  // Adds an iteration whose stages ran one after the other, and must.
   void AddSerial(absl::Duration time) {
     ++iterations_;
     here_ += time;
     side_by_side_ += time;
   }
-  // An iteration whose stages can run side by side, each on a machine of its
-  // own. Of this worker's stages.
+  // Adds an iteration of this worker's stages, which can run side by side, each
+  // on a machine of its own.
   void AddParallel(const std::vector<absl::Duration>& stage_times) {
     ++iterations_;
     for (size_t i = 0; i < stage_times.size(); ++i) {
@@ -49,7 +48,7 @@ class PhaseAccount {
   void AddBytes(int64_t bytes) { bytes_ += bytes; }
   void AddMismatch(double squares) { mismatch_ += squares; }
 
-  // For the log.
+  // Returns a text for the log.
   std::string ToString() const {
     std::string text =
         absl::StrCat(iterations_, " iterations, ", Text(here_), " here, ");

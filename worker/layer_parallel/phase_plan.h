@@ -1,4 +1,4 @@
-// Which epochs of a training are parallel, and which are serial.
+// Decides which epochs of a training are parallel, and which are serial.
 #ifndef WORKER_LAYER_PARALLEL_PHASE_PLAN_H_
 #define WORKER_LAYER_PARALLEL_PHASE_PLAN_H_
 
@@ -9,9 +9,10 @@
 
 namespace ps {
 
-// A warm start of serial epochs, then parallel and serial phases in turns. The
-// last phase is serial. The parallel phase before it is shorter if there are
-// not enough epochs, and too few epochs for both are serial. Immutable.
+// The plan: a warm start of serial epochs, then alternating parallel and serial
+// phases. The last phase is serial. The parallel phase before it is shorter if
+// there are not enough epochs, and too few epochs for both are serial.
+// Immutable.
 class PhasePlan {
  public:
   PhasePlan(const LayerParallelConfig& config, int64_t epochs);

@@ -1,5 +1,5 @@
-// A training set that does not change its examples in epochs whose auxiliary
-// variables belong to the examples as they are.
+// A training set without augmentation in epochs whose auxiliary variables
+// belong to the unchanged examples.
 #ifndef WORKER_LAYER_PARALLEL_PHASED_DATASET_H_
 #define WORKER_LAYER_PARALLEL_PHASED_DATASET_H_
 
@@ -10,8 +10,9 @@
 
 namespace ps {
 
-// `changing` reads most epochs, `plain` those for which plain_epoch returns
-// true. Both hold the same examples. The function must be pure.
+// Creates the set. `changing` reads most epochs, `plain` those for which
+// plain_epoch returns true. Both hold the same examples. The function must be
+// pure.
 std::unique_ptr<Dataset> NewPhasedDataset(
     std::unique_ptr<Dataset> changing, std::shared_ptr<const Dataset> plain,
     std::function<bool(int64_t epoch)> plain_epoch);

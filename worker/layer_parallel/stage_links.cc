@@ -11,7 +11,7 @@
 namespace ps {
 namespace {
 
-// Two codes in each float, as an exchange carries any bits.
+// Packs two codes into each float, as an exchange carries any bits.
 std::vector<float> Narrow(const float* values, int64_t size) {
   std::vector<uint16_t> codes(size + size % 2);
   for (int64_t i = 0; i < size; ++i) codes[i] = NarrowForWire(values[i]);
@@ -58,7 +58,7 @@ absl::StatusOr<std::vector<float>> StageLinks::Gather(
     const std::vector<float>& own, int64_t most) {
   constexpr auto kExact = LayerParallelConfig::FP32;
   const int64_t number = 2 * gathered_++;
-  // Exact up to 2^24.
+  // The count is exact up to 2^24.
   const std::vector<float> count = {static_cast<float>(own.size())};
   for (int peer = 0; peer < num_workers_; ++peer) {
     if (peer == worker_) continue;
@@ -72,7 +72,7 @@ absl::StatusOr<std::vector<float>> StageLinks::Gather(
     std::vector<float> part = own;
     if (peer != worker_) {
       PS_RETURN_IF_ERROR(Receive(peer, kGathered, number, kExact, 1, &part));
-      // Written so that NaN is refused.
+      // This form of the condition refuses NaN too.
       if (!(part[0] >= 0 && part[0] <= static_cast<float>(most))) {
         return absl::DataLossError(
             absl::StrCat("worker ", peer, " sends ", part[0],

@@ -1,5 +1,5 @@
-// What workers that train different stages send each other: each worker has one
-// stage, and neighbours exchange what is at the cut between them.
+// Connects workers that train different stages: each worker has one stage, and
+// neighbours exchange the values at the cut between them.
 #ifndef WORKER_LAYER_PARALLEL_STAGE_LINKS_H_
 #define WORKER_LAYER_PARALLEL_STAGE_LINKS_H_
 
@@ -16,16 +16,16 @@
 
 namespace ps {
 
-// The code of a value where FP16 travels. NaN stays NaN: it must not look like
-// a value, or an iteration that is left out would seem to be one like others.
+// Returns the code of a value that travels as FP16. NaN stays NaN: otherwise an
+// iteration that is dropped would seem to be a normal one.
 inline uint16_t NarrowForWire(float x) {
   constexpr uint16_t kNan = 0x7e00;
   return std::isnan(x) ? kNan : Fp16::Narrow(x);
 }
 
-// All workers make the same calls in the same order, each as its stage needs
-// them, and start together, at the beginning or from a snapshot. Not
-// thread-safe. Errors: those of the exchange.
+// The links. All workers make the same calls in the same order, each as its
+// stage needs them, and start together, at the beginning or from a snapshot.
+// Not thread-safe. Errors: those of the exchange.
 class StageLinks {
  public:
   // Worker k has stage k.
@@ -35,16 +35,16 @@ class StageLinks {
   int worker() const { return worker_; }
   int num_workers() const { return num_workers_; }
 
-  // Must come before all calls below. Not owned; outlives the links.
+  // Sets the exchange, before all calls below. Not owned; outlives the links.
   void Connect(StageExchange* exchange) { exchange_ = exchange; }
 
-  // Forward: to the next stage. Backward: to the stage before. Values must be
-  // such that `wire` does not round them.
+  // Send values to the next stage (forward) or to the stage before (backward).
+  // `wire` must not round the values.
   absl::Status SendForward(const float* values, int64_t size,
                            LayerParallelConfig::WireFormat wire);
   absl::Status SendBackward(const float* values, int64_t size,
                             LayerParallelConfig::WireFormat wire);
-  // What the neighbour has sent, of this size.
+  // Receive the values of the neighbour, of this size.
   absl::Status ReceiveForward(int64_t size,
                               LayerParallelConfig::WireFormat wire,
                               std::vector<float>* values);
@@ -52,13 +52,14 @@ class StageLinks {
                                LayerParallelConfig::WireFormat wire,
                                std::vector<float>* values);
 
-  // The values of all workers, in their order. Each has from none to `most` of
-  // them. Errors: also kDataLoss if another worker says that it has more.
+  // Returns the values of all workers, in their order. Each has from none to
+  // `most` of them. Errors: also kDataLoss if another worker claims to have
+  // more.
   absl::StatusOr<std::vector<float>> Gather(const std::vector<float>& own,
                                             int64_t most);
 
-  // Time that calls have waited for other workers, and bytes that they have
-  // sent, since the beginning.
+  // The time that calls have waited for other workers, and the bytes that they
+  // have sent, since the beginning.
   absl::Duration waited() const { return waited_; }
   int64_t bytes() const { return bytes_; }
 
@@ -75,7 +76,7 @@ class StageLinks {
   const int worker_;
   const int num_workers_;
   StageExchange* exchange_ = nullptr;
-  // The next numbers.
+  // The numbers of the next arrays.
   int64_t sent_forward_ = 0;
   int64_t sent_backward_ = 0;
   int64_t received_forward_ = 0;

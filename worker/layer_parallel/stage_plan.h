@@ -1,5 +1,5 @@
-// One stage of a network, planned for one batch size, that takes and gives
-// plain arrays.
+// Plans one stage of a network for one batch size, with plain arrays at its
+// ends.
 #ifndef WORKER_LAYER_PARALLEL_STAGE_PLAN_H_
 #define WORKER_LAYER_PARALLEL_STAGE_PLAN_H_
 
@@ -18,24 +18,23 @@
 
 namespace ps {
 
-// Not owned, and must outlive the plan. The backend is the CPU's: its memory is
-// the host's.
+// The options. The pointers are not owned, and must outlive the plan. The
+// backend is the CPU's: its memory is the host's.
 struct StagePlanOptions {
   const std::vector<PlacedLayer>* layers = nullptr;
-  // The activation at the start, in the layout in which the layer before gives
-  // it.
+  // The activation at the start, in the layout of the layer before.
   ActivationDesc start;
-  // Whether Backward computes the gradient at the start, which the images need
-  // not.
+  // Whether Backward computes the gradient at the start, which images do not
+  // need.
   bool start_gradient = false;
   Backend* backend = nullptr;
   LayerTimes* times = nullptr;
 };
 
-// Training only. Not thread-safe.
+// The plan, for training only. Not thread-safe.
 class StagePlan {
  public:
-  // Errors: those of the layers' Plan; kResourceExhausted.
+  // Plans the stage. Errors: those of the layers' Plan; kResourceExhausted.
   static absl::StatusOr<std::unique_ptr<StagePlan>> Create(
       const StagePlanOptions& options);
 
@@ -45,24 +44,24 @@ class StagePlan {
   const Shape& end_shape() const { return chain_->output().shape; }
 
   struct Values {
-    const float* weights = nullptr;  // Of this stage.
-    float* statistics = nullptr;     // Likewise; updated by Forward.
+    const float* weights = nullptr;  // The stage's weights.
+    float* statistics = nullptr;     // The stage's; updated by Forward.
     uint64_t random_key = 0;
   };
-  // start: plain, of start_shape().
+  // Runs the stage. start: plain, of start_shape().
   absl::Status Forward(const float* start, const Values& values);
-  // Of the latest Forward, plain, of end_shape().
+  // The output of the latest Forward, of end_shape(), in plain order.
   const float* end() const { return end_.data(); }
 
-  // end_gradient: plain, of end_shape(), and may be start_gradient() of the
-  // stage behind. Belongs to the latest Forward. gradient: of this stage's
+  // Backpropagates the latest Forward. end_gradient: plain, of end_shape(), and
+  // may be start_gradient() of the stage behind. gradient: of this stage's
   // weights; overwritten.
   absl::Status Backward(const float* end_gradient, const Values& values,
                         float* gradient);
-  // Of the latest Backward, plain, of start_shape().
+  // The gradient of the latest Backward, of start_shape(), in plain order.
   const float* start_gradient() const { return start_gradient_.data(); }
 
-  // Memory of activations and their gradients.
+  // The memory of activations and their gradients.
   int64_t activation_bytes() const;
 
  private:
@@ -71,7 +70,7 @@ class StagePlan {
   const StagePlanOptions options_;
   ScratchPool scratch_;
   int64_t activation_bytes_ = 0;
-  // From layouts to plain order forward, and the other way backward.
+  // The conversions from layouts to plain order forward, and back backward.
   std::unique_ptr<UnaryOp> start_order_;
   std::unique_ptr<UnaryOp> end_order_;
   std::unique_ptr<PlannedChain> chain_;

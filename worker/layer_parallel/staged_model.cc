@@ -68,7 +68,7 @@ class StagedModel final : public Model {
  private:
   absl::Status CheckBatch(const Batch& batch, const Tensor& weights,
                           const Tensor& gradient) const;
-  // `vectors` have the model's statistics; parallel steps use others.
+  // Iterates in series. `vectors` have the model's statistics.
   absl::StatusOr<BatchResult> SerialIteration(const Batch& batch,
                                               const Examples& examples,
                                               const StepVectors& vectors,
@@ -78,10 +78,10 @@ class StagedModel final : public Model {
                                                 StepVectors vectors,
                                                 bool begins);
   absl::Status RecordMissing(const StepVectors& vectors);
-  // All workers get the statistics of all stages, so that any of them can
+  // Sends all workers the statistics of all stages, so that any of them can
   // evaluate.
   absl::Status ShareStatistics(float* values) const;
-  // See NewStagedModel. Without other workers, nothing changes.
+  // Scales for the mean of workers; see NewStagedModel.
   void MakeMeanOfWorkersRight(BatchResult* result, Tensor* gradient) const;
   absl::Time Now() const;
   void ResetAccount();
@@ -96,7 +96,7 @@ class StagedModel final : public Model {
   std::unique_ptr<TrainingCuts> cuts_;
   std::vector<float> spare_statistics_;
   int64_t iteration_ = 0;
-  PhaseAccount account_;  // Since the beginning of the phase.
+  PhaseAccount account_;  // The costs since the beginning of the phase.
 };
 
 absl::Status StagedModel::Initialize() {
@@ -233,14 +233,14 @@ void StagedModel::MakeMeanOfWorkersRight(BatchResult* result,
     values[i] *= static_cast<float>(num_workers);
   }
   result->loss *= num_workers;
-  // Workers' numbers are added up.
+  // The counts of all workers are added up.
   result->examples /= num_workers;
 }
 
 absl::StatusOr<BatchResult> StagedModel::ParallelIteration(
     const Batch& batch, const Examples& examples, StepVectors vectors,
     bool begins) {
-  // Statistics of auxiliary variables are no use in evaluations.
+  // The statistics of auxiliary variables are of no use in evaluations.
   spare_statistics_.assign(vectors.statistics,
                            vectors.statistics + statistics_values().size());
   vectors.statistics = spare_statistics_.data();
@@ -253,7 +253,7 @@ absl::StatusOr<BatchResult> StagedModel::ParallelIteration(
   return cuts_->Step(batch, examples, vectors, &account_);
 }
 
-// An epoch leaves out the examples that do not fill a last batch.
+// Records the examples that did not fill a last batch.
 absl::Status StagedModel::RecordMissing(const StepVectors& vectors) {
   const std::vector<int64_t> missing = cuts_->Missing();
   const auto batch_size = static_cast<size_t>(options_.batch_size);
@@ -261,7 +261,7 @@ absl::Status StagedModel::RecordMissing(const StepVectors& vectors) {
     const size_t count = std::min(batch_size, missing.size() - first);
     std::vector<int64_t> numbers(missing.begin() + first,
                                  missing.begin() + first + count);
-    // Others fill the batch, for the sake of its normalisation.
+    // Other examples fill the batch, for its normalisation.
     for (int64_t i = 0; numbers.size() < batch_size; ++i) {
       numbers.push_back(i % options_.num_examples);
     }
@@ -276,7 +276,7 @@ absl::Status StagedModel::RecordMissing(const StepVectors& vectors) {
   return absl::OkStatus();
 }
 
-// Without waiting for other workers.
+// Returns the time without waiting for other workers.
 absl::Time StagedModel::Now() const {
   const absl::Time now = SteadyClock()->Now();
   return options_.links == nullptr ? now : now - options_.links->waited();

@@ -29,8 +29,8 @@ absl::StatusOr<std::unique_ptr<StagedNetwork>> StagedNetwork::Create(
     network->plans_.push_back(std::move(planned));
   }
   network->starts_.resize(network->plans_.size());
-  // The layout at a stage's start is that of the stage before, so all had to be
-  // planned.
+  // The layout at a stage's start is that of the stage before, so all stages
+  // had to be planned.
   for (int k = 0; k < network->num_stages(); ++k) {
     if (k < network->first() || k > network->last()) {
       network->plans_[k] = nullptr;
@@ -70,7 +70,7 @@ absl::StatusOr<BatchResult> StagedNetwork::RunLoss(const Batch& batch) {
 
 absl::StatusOr<BatchResult> StagedNetwork::SerialStep(
     const Batch& batch, const StepVectors& vectors) {
-  // Exact: these are the values that an undivided network has.
+  // The values are exact, those of an undivided network.
   constexpr auto kWire = LayerParallelConfig::FP32;
   const float* start = batch.inputs.data();
   if (first() > 0) {

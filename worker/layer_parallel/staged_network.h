@@ -1,4 +1,4 @@
-// The stages of a network that one worker has, and the loss, planned for one
+// Plans the stages of a network that one worker has, and the loss, for one
 // batch size.
 #ifndef WORKER_LAYER_PARALLEL_STAGED_NETWORK_H_
 #define WORKER_LAYER_PARALLEL_STAGED_NETWORK_H_
@@ -23,19 +23,19 @@ namespace ps {
 // The vectors of the whole model. Not owned.
 struct StepVectors {
   const float* weights = nullptr;
-  float* statistics = nullptr;  // Updated.
-  float* gradient = nullptr;    // Overwritten; the mean over the batch.
+  float* statistics = nullptr;  // These are updated.
+  float* gradient = nullptr;    // The mean over the batch; overwritten.
 };
 
-// Training only. Not thread-safe.
+// The stages, for training only. Not thread-safe.
 class StagedNetwork {
  public:
-  // The pointers are not owned and must outlive the network. Errors: those of
-  // the layers' Plan; kResourceExhausted.
+  // The options. The pointers are not owned and must outlive the network.
+  // Errors: those of the layers' Plan; kResourceExhausted.
   struct Options {
     const std::vector<Stage>* stages = nullptr;
-    // To the other workers, each of which has one stage. Null: this worker has
-    // all stages.
+    // The links to the other workers, each of which has one stage. Null if this
+    // worker has all stages.
     StageLinks* links = nullptr;
     ExampleShape example;
     int64_t batch_size = 0;
@@ -45,9 +45,9 @@ class StagedNetwork {
   static absl::StatusOr<std::unique_ptr<StagedNetwork>> Create(
       const Options& options);
 
-  // Of the whole network.
+  // The number of stages of the whole network.
   int num_stages() const { return static_cast<int>(plans_.size()); }
-  // The first and the last of this worker's. All that follows is about these.
+  // This worker's first and last stage, which all functions below concern.
   int first() const {
     return options_.links == nullptr ? 0 : options_.links->worker();
   }
@@ -55,11 +55,11 @@ class StagedNetwork {
     return options_.links == nullptr ? num_stages() - 1 : first();
   }
   bool has_loss() const { return last() + 1 == num_stages(); }
-  // Null if this worker has all stages.
+  // The links; null if this worker has all stages.
   StageLinks* links() const { return options_.links; }
   int64_t batch_size() const { return options_.batch_size; }
-  // Numbers in one example at the start of stage k, [channels, height, width].
-  // Of any stage.
+  // Returns the shape of one example at the start of any stage k, [channels,
+  // height, width].
   Shape start_shape(int k) const;
   StagePlan& stage(int k) { return *plans_[k]; }
   StagePlan::Values StageValues(int k, const Batch& batch,
@@ -68,19 +68,19 @@ class StagedNetwork {
     return vectors.gradient + (*options_.stages)[k].begin;
   }
 
-  // The loss of the last stage's latest Forward; logits_gradient() is then that
-  // of the mean loss.
+  // Computes the loss of the last stage's latest Forward; logits_gradient() is
+  // then that of the mean loss.
   absl::StatusOr<BatchResult> RunLoss(const Batch& batch);
   const float* logits_gradient() const { return logits_gradient_.data(); }
 
-  // Back-propagation through all stages, those of other workers included, one
+  // Backpropagates through all stages, those of other workers included, one
   // after the other. At the cut before stage k, the activations are then
   // start(k), and the gradient of the mean loss is stage(k).start_gradient().
   // The result is that of a worker with has_loss(); others have only the number
   // of examples.
   absl::StatusOr<BatchResult> SerialStep(const Batch& batch,
                                          const StepVectors& vectors);
-  // Plain, of stage(k).start_shape(). Valid until the next step.
+  // The plain activations of stage(k).start_shape(), until the next step.
   const float* start(int k) const { return starts_[k]; }
 
   int64_t activation_bytes() const;
@@ -89,7 +89,7 @@ class StagedNetwork {
   explicit StagedNetwork(const Options& options) : options_(options) {}
 
   const Options options_;
-  std::vector<std::unique_ptr<StagePlan>> plans_;  // Null for other workers'.
+  std::vector<std::unique_ptr<StagePlan>> plans_;  // Null for others' stages.
   std::vector<Shape> start_shapes_;
   std::vector<const float*> starts_;
   std::vector<float> received_start_;

@@ -12,12 +12,12 @@ namespace ps {
 namespace {
 
 constexpr int kPowerIterations = 3;
-// Of the norm of the start: large beside the rounding of floats, and small
-// beside the distance to the kinks of most ReLUs.
+// The difference relative to the norm of the start: large beside the rounding
+// of floats, and small beside the distance to the kinks of most ReLUs.
 constexpr double kDifference = 1e-2;
-// Separates these draws from all others: "jacobian" in ASCII.
+// The purpose separates these draws from all others: "jacobian" in ASCII.
 constexpr uint64_t kDirectionKey = 0x6a61636f6269616e;
-// Weights change during an epoch, too, and with them the mismatch.
+// The tolerated growth of the mismatch, since weights change, too.
 constexpr double kMostGrowth = 2;
 
 double Norm(const float* x, int64_t size) {
@@ -64,7 +64,7 @@ absl::StatusOr<double> LargestSingularValue(const float* start,
 }
 
 double StableStep(int stages, double penalty, double singular_value) {
-  // Of softmax and cross entropy: no eigenvalue of diag(p) - p p' is larger.
+  // No eigenvalue of diag(p) - p p', for softmax cross entropy, is larger.
   constexpr double kLossCurvature = 0.5;
   const double sigma = std::max(singular_value, 1.0);
   const double coupled = stages > 2 ? (1 + sigma) * (1 + sigma) : 1;

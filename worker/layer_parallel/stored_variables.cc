@@ -9,8 +9,9 @@
 namespace ps {
 namespace {
 
-// The memory is taken when the first example is recorded: until then, snapshots
-// are small, and programs that only look at a job need none.
+// Keeps variables for each example. The memory is allocated when the first
+// example is recorded: until then, snapshots are small, and programs that only
+// look at a job need none.
 class StoredVariables final : public CutVariables {
  public:
   StoredVariables(const CutOptions& options, int64_t num_examples)
@@ -73,7 +74,7 @@ class StoredVariables final : public CutVariables {
     return absl::OkStatus();
   }
 
-  // An empty store, of multipliers that there are not, stays empty.
+  // Gathers rows. A store of unused multipliers stays empty.
   void Gather(const Examples& examples, const std::vector<float>& from,
               std::vector<float>* to) const {
     if (from.empty()) return;
@@ -98,7 +99,7 @@ class StoredVariables final : public CutVariables {
   const int64_t row_size_;
   const int64_t num_examples_;
   std::vector<float> variables_;    // [examples, row_size], or empty.
-  std::vector<float> multipliers_;  // Likewise.
+  std::vector<float> multipliers_;  // [num_examples, row_size], or empty.
 };
 
 }  // namespace

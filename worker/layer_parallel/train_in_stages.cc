@@ -18,7 +18,7 @@ absl::Status TrainInStages(const JobConfig& config, const TrainingPlan& plan,
                            std::unique_ptr<Dataset>* train) {
   const LayerParallelConfig& layer_parallel =
       config.training().layer_parallel();
-  // Ordinary training, bit for bit.
+  // This is ordinary training, bit for bit.
   if (layer_parallel.stages() == 1) return absl::OkStatus();
   if (backend->name() != "cpu") {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -49,7 +49,7 @@ absl::Status TrainInStages(const JobConfig& config, const TrainingPlan& plan,
   staged.plain = plain_set;
   staged.backend = backend;
   PS_ASSIGN_OR_RETURN(*model, NewStagedModel(std::move(staged)));
-  // What is kept for each example belongs to the example as it is.
+  // Variables that are kept for each example belong to the unchanged example.
   if (layer_parallel.has_aux_network()) return absl::OkStatus();
   *train =
       NewPhasedDataset(std::move(*train), plain_set, [phases](int64_t epoch) {

@@ -16,8 +16,8 @@
 namespace ps {
 
 // Replaces *model and *train, the training set, as the validated
-// training.layer_parallel says. Everything else of a worker stays as it is.
-// links: to the workers with the other stages; null: this one has all. Plan,
+// training.layer_parallel says. All other parts of a worker are unchanged.
+// links: to the workers with the other stages; null if this one has all. Plan,
 // backend and links are not owned, and outlive the model. Errors: those of
 // NewStagedModel; kInvalidArgument on a device other than the CPU.
 absl::Status TrainInStages(const JobConfig& config, const TrainingPlan& plan,

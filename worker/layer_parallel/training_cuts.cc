@@ -13,7 +13,7 @@
 namespace ps {
 namespace {
 
-// At smaller extents blocks would lose too much.
+// In smaller images blocks would lose too much.
 constexpr int64_t kMinFilteredExtent = 16;
 constexpr double kMebibyte = 1 << 20;
 
@@ -38,7 +38,7 @@ int InnerSteps(const LayerParallelConfig& config) {
   return config.method() == LayerParallelConfig::PENALTY ? 1 : 3;
 }
 
-// shape: of the activations of one example.
+// Returns a cut's options. shape: of the activations of one example.
 CutOptions CutOf(const LayerParallelConfig& config, const Shape& shape) {
   CutOptions cut;
   cut.filter.planes = shape[0];
@@ -145,7 +145,7 @@ absl::Status TrainingCuts::Record(const Examples& examples, int64_t count) {
     gradient.resize(filter.filtered_size());
     filter.Mean(start, activations.data());
     filter.Mean(start_gradient, gradient.data());
-    // The network's is that of the mean loss.
+    // The network's gradient is that of the mean loss.
     for (float& x : gradient) x *= static_cast<float>(batch_size());
     PS_RETURN_IF_ERROR(cut.variables->Record(recorded, activations, gradient));
   }
@@ -158,7 +158,7 @@ void TrainingCuts::TakeRatios(int64_t size, int64_t count,
     const double ratio = static_cast<double>(batch_size()) *
                          std::sqrt(SquaredNorm(gradient + i * size, size) /
                                    SquaredNorm(activations + i * size, size));
-    // Not if the activations are all 0, or the weights have diverged.
+    // The ratio is infinite or NaN if activations are 0 or weights diverged.
     if (std::isfinite(ratio)) ratios_.push_back(static_cast<float>(ratio));
   }
 }
@@ -194,7 +194,7 @@ absl::Status TrainingCuts::BeginPhase(const Batch& batch,
 absl::Status TrainingCuts::MeasurePenalty() {
   PS_ASSIGN_OR_RETURN(ratios_,
                       OfAllWorkers(std::move(ratios_), options_.num_examples));
-  // NaN has no place in an order.
+  // NaN cannot be sorted.
   for (const float ratio : ratios_) {
     if (std::isfinite(ratio)) continue;
     return absl::DataLossError(absl::StrCat(
@@ -270,7 +270,7 @@ absl::StatusOr<BatchResult> TrainingCuts::Step(const Batch& batch,
       ParallelStep(step_, batch, vectors, options_.network, &batches_));
   for (size_t i = 0; i < size(); ++i) {
     const absl::Time start = clock.Now();
-    // An iteration that is left out (training.non_finite) changes no variables.
+    // A dropped iteration (training.non_finite) changes no variables.
     if (IsFinite(batches_[i])) {
       PS_RETURN_IF_ERROR(Store(examples, i));
       account->AddMismatch(batches_[i].mismatch);

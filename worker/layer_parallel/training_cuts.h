@@ -1,4 +1,4 @@
-// The cuts of a network in training: their variables, penalty and steps.
+// Manages a network's cuts in training: variables, penalty and steps.
 #ifndef WORKER_LAYER_PARALLEL_TRAINING_CUTS_H_
 #define WORKER_LAYER_PARALLEL_TRAINING_CUTS_H_
 
@@ -23,7 +23,7 @@
 
 namespace ps {
 
-// Pointers are not owned and must outlive the cuts.
+// The options. Pointers are not owned and must outlive the cuts.
 struct TrainingCutsOptions {
   const LayerParallelConfig* config = nullptr;
   const std::vector<Stage>* stages = nullptr;
@@ -35,37 +35,38 @@ struct TrainingCutsOptions {
   LayerTimes* times = nullptr;
 };
 
-// The cuts before the stages of this worker. With others, all workers make the
-// same calls in the same order; the first one has no cut. Not thread-safe.
+// The cuts before the stages of this worker. If there are other workers, all
+// make the same calls in the same order; the first one has no cut. Not
+// thread-safe.
 class TrainingCuts {
  public:
-  // Errors: kResourceExhausted if the variables would take more memory than
-  // the config allows; those of NewAuxNetwork.
+  // Creates the cuts. Errors: kResourceExhausted if the variables would take
+  // more memory than the config allows; those of NewAuxNetwork.
   static absl::StatusOr<std::unique_ptr<TrainingCuts>> Create(
       const TrainingCutsOptions& options);
 
-  // Takes the activations and gradients of the network's latest SerialStep, of
-  // its first `count` examples.
+  // Records the activations and gradients of the network's latest SerialStep,
+  // of its first `count` examples.
   absl::Status Record(const Examples& examples, int64_t count);
-  // Examples that were never recorded; all must be before a parallel phase.
+  // Returns the examples that were never recorded; a parallel phase needs all.
   std::vector<int64_t> Missing() const;
 
-  // Chooses the penalty, if it is not known yet, and the step size. vectors:
-  // see ParallelStep; the gradient is overwritten.
+  // Begins a phase: chooses the penalty, if it is not known yet, and the step
+  // size. vectors: see ParallelStep; the gradient is overwritten.
   absl::Status BeginPhase(const Batch& batch, const Examples& examples,
                           const StepVectors& vectors);
-  // One mini-batch of the phase. Adds what it cost to *account.
+  // Runs one mini-batch of the phase. Adds its costs to *account.
   absl::StatusOr<BatchResult> Step(const Batch& batch, const Examples& examples,
                                    const StepVectors& vectors,
                                    PhaseAccount* account);
 
-  // For snapshots. Errors of Load: kDataLoss.
+  // Save and load the state for snapshots. Errors of Load: kDataLoss.
   void Save(StateWriter* state) const;
   absl::Status Load(StateReader* state);
 
  private:
   struct Cut {
-    int number = 0;  // It is before this stage.
+    int number = 0;  // The stage before which it is.
     CutOptions options;
     std::unique_ptr<CutVariables> variables;
     StepGuard guard;
@@ -79,12 +80,12 @@ class TrainingCuts {
   absl::Status Add(int number);
   absl::StatusOr<std::unique_ptr<CutVariables>> NewVariables(
       const CutOptions& cut, int number) const;
-  // The values of all workers, at most this many of each; `own` if there are no
-  // others.
+  // Returns the values of all workers, at most this many of each; `own` if
+  // there are no others.
   absl::StatusOr<std::vector<float>> OfAllWorkers(std::vector<float> own,
                                                   int64_t most) const;
   absl::Status CheckMemory(const CutOptions& cut) const;
-  // The ratios of gradients and activations of the first examples of a batch.
+  // Adds the first examples' ratios of gradients and activations.
   void TakeRatios(int64_t size, int64_t count, const float* activations,
                   const float* gradient);
   absl::Status MeasurePenalty();
@@ -95,11 +96,11 @@ class TrainingCuts {
 
   const TrainingCutsOptions options_;
   std::vector<Cut> cuts_;
-  std::vector<CutBatch> batches_;  // The latest batch at each.
-  // Where variables are kept, [examples]: 1 if they have been recorded, else 0.
+  std::vector<CutBatch> batches_;  // The latest batch at each cut.
+  // [examples], 1 if an example's variables have been recorded, else 0.
   std::vector<char> recorded_;
   ParallelStepOptions step_;   // The penalty is 0 until it is known.
-  std::vector<float> ratios_;  // For MeasurePenalty.
+  std::vector<float> ratios_;  // The ratios for MeasurePenalty.
 };
 
 }  // namespace ps

@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kRecentPushes = 100;
 constexpr size_t kMostEvents = 200;
-// Compressors settle in these.
+// Compressors settle in this many pushes.
 constexpr int64_t kSettlingPushes = 20;
 
 double Number(const Json& json, const char* name) {
@@ -79,7 +79,7 @@ void LivePage::ReadEarlierRecords() {
   if (run_directory_.empty()) return;
   const absl::StatusOr<std::string> text =
       ReadFile(absl::StrCat(run_directory_, "/metrics.jsonl"));
-  if (!text.ok()) return;  // A new run.
+  if (!text.ok()) return;  // There is no file in a new run.
   HistoryPoint last;
   for (const absl::string_view line : absl::StrSplit(*text, '\n')) {
     const Json json = ParseJson(line);
@@ -101,7 +101,7 @@ void LivePage::Begins(const RunHeader& header) {
   MutexLock lock(&mu_);
   header_ = header;
   begun_ = true;
-  // Of the time when not all had come.
+  // This was reported before all workers had joined.
   for (ServerReport& report : reports_) report.missing_ranks.clear();
   ReadEarlierRecords();
   AddEvent("training begins");
@@ -160,7 +160,7 @@ void LivePage::Heard(int server, const ServerReport& report) {
   MutexLock lock(&mu_);
   reports_[server] = report;
   missing_ = MissingRanks();
-  // Until training begins, workers come one by one.
+  // Before training begins, workers come one by one.
   if (num_pushes_ == 0) return;
   const std::string name = absl::StrCat("server ", server);
   if (report.status.ok() && lost_.erase(name) > 0) {
@@ -192,7 +192,7 @@ Json LivePage::JobJson() const {
 
 Json LivePage::NowJson() const {
   const RunTotals& totals = latest_.totals;
-  // From the latest pushes, because the speed may change.
+  // Only the latest pushes count, because the speed may change.
   double seconds = 0;
   for (const IterationRecord& record : recent_) seconds += record.seconds;
   double iterations = 0;
@@ -224,7 +224,7 @@ Json LivePage::NowJson() const {
   return json;
 }
 
-// Mean milliseconds of a push, by name.
+// Returns the mean milliseconds of a push, by name.
 Json LivePage::PhasesJson() const {
   const Timings none;
   const double each = recent_.empty() ? 0 : 1e3 / recent_.size();
@@ -257,7 +257,7 @@ Json LivePage::BucketsJson() const {
 }
 
 Json LivePage::HistoryJson() const {
-  // By column, as plots want them.
+  // The data are sent by column, as plots need them.
   Json iteration, seconds, bytes, loss, samples, up, down;
   for (const HistoryPoint& point : history_.points()) {
     iteration.push_back(point.iteration);

@@ -1,4 +1,4 @@
-// What worker 0's page shows of a job that is being trained.
+// Describes a job in training for worker 0's page.
 #ifndef WORKER_PAGE_LIVE_PAGE_H_
 #define WORKER_PAGE_LIVE_PAGE_H_
 
@@ -19,12 +19,12 @@
 
 namespace ps {
 
-// Thread-safe.
+// The state of the page. Thread-safe.
 class LivePage final : public TrainingObserver {
  public:
-  // `servers` are the addresses of the job's servers. What RUN_DIRECTORY/
-  // metrics.jsonl has of an earlier part of the run is shown, too; empty: no
-  // such file.
+  // `servers` are the addresses of the job's servers. Records in
+  // RUN_DIRECTORY/metrics.jsonl of an earlier part of the run are shown, too;
+  // if it is empty, there is no such file.
   LivePage(std::vector<std::string> servers, std::string run_directory);
 
   void Begins(const RunHeader& header) override;
@@ -33,18 +33,18 @@ class LivePage final : public TrainingObserver {
   void SnapshotWritten(absl::Duration took,
                        const absl::Status& result) override;
 
-  // For ClusterWatch.
+  // The handler for ClusterWatch.
   void Heard(int server, const ServerReport& report);
 
-  // All of it as a JSON object; worker/page/page.js reads it.
+  // Returns the state as a JSON object; worker/page/page.js reads it.
   std::string State() const;
 
  private:
-  // How well one bucket's compressor meets its target.
+  // The error of one bucket's compressor relative to its target.
   struct Bucket {
     CompressionStats latest;
-    int64_t num = 0;  // Pushes with a target, after the first ones.
-    double sum = 0;   // Of sent over target.
+    int64_t num = 0;  // Pushes with a target, except the first.
+    double sum = 0;   // The sum of sent over target.
     int64_t num_within_20 = 0;
   };
   struct Result {
@@ -59,7 +59,7 @@ class LivePage final : public TrainingObserver {
   void ReadEarlierRecords() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AddPoint(const HistoryPoint& point) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AddEvent(std::string text) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // The ranks that any server says are missing.
+  // Returns the ranks that any server reports as missing.
   std::set<int> MissingRanks() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Json JobJson() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Json NowJson() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -80,7 +80,7 @@ class LivePage final : public TrainingObserver {
   IterationRecord latest_ ABSL_GUARDED_BY(mu_);
   double residual_norm_ ABSL_GUARDED_BY(mu_) = 0;
   double gradient_norm_ ABSL_GUARDED_BY(mu_) = 0;
-  int64_t num_pushes_ ABSL_GUARDED_BY(mu_) = 0;  // Of this process.
+  int64_t num_pushes_ ABSL_GUARDED_BY(mu_) = 0;  // The pushes of this process.
   History history_ ABSL_GUARDED_BY(mu_);
   // The latest pushes, for means of times.
   std::deque<IterationRecord> recent_ ABSL_GUARDED_BY(mu_);
@@ -89,7 +89,7 @@ class LivePage final : public TrainingObserver {
   std::vector<Result> results_ ABSL_GUARDED_BY(mu_);
   std::vector<ServerReport> reports_ ABSL_GUARDED_BY(mu_);  // [server]
   std::set<int> missing_ ABSL_GUARDED_BY(mu_);
-  // "worker 1", "server 0": of which an event has said so.
+  // "worker 1", "server 0": the processes whose loss is an event.
   std::set<std::string> lost_ ABSL_GUARDED_BY(mu_);
   std::deque<Event> events_ ABSL_GUARDED_BY(mu_);
 };

@@ -13,7 +13,7 @@
 namespace ps {
 namespace {
 
-// A worker that is killed may be back within half a second.
+// A killed worker may be back within half a second.
 constexpr absl::Duration kAskEvery = absl::Milliseconds(200);
 // A browser opens several connections, not all of which it uses.
 constexpr int kThreads = 6;

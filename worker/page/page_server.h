@@ -1,4 +1,4 @@
-// Serves the page of a job that is being trained, from worker 0.
+// Serves the page of a job in training, from worker 0.
 #ifndef WORKER_PAGE_PAGE_SERVER_H_
 #define WORKER_PAGE_PAGE_SERVER_H_
 
@@ -20,15 +20,17 @@ struct PageServerOptions {
   std::string run_directory;          // Empty if there is none.
 };
 
-// Asks the job's servers five times a second how they are. Thread-safe.
+// The server. Asks the job's servers for their status five times a second.
+// Thread-safe.
 class PageServer {
  public:
-  // Errors: those of HttpServer::Start and Credentials::Create.
+  // Starts the server. Errors: those of HttpServer::Start and
+  // Credentials::Create.
   static absl::StatusOr<std::unique_ptr<PageServer>> Start(
       const PageServerOptions& options);
 
   TrainingObserver* observer() { return &page_; }
-  // "http://127.0.0.1:43210/".
+  // Returns "http://127.0.0.1:43210/".
   std::string url() const { return url_; }
 
  private:

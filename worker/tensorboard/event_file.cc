@@ -25,7 +25,7 @@ std::string LittleEndian(uint64_t value, int size) {
   return bytes;
 }
 
-// Of records whose data hold checksums, too.
+// Returns a masked CRC32C, as TFRecord requires.
 std::string MaskedChecksum(absl::string_view data) {
   const uint32_t crc = Crc32c(data);
   return LittleEndian((crc >> 15 | crc << 17) + uint32_t{0xa282ead8}, 4);
@@ -37,8 +37,8 @@ std::string HostName() {
   return name;
 }
 
-// The reader sorts the files of a directory by name. A process that is started
-// again within a second has another number.
+// Returns a new name. The reader sorts the files of a directory by name. A
+// process that is restarted within a second has another number.
 std::string FileName() {
   return absl::StrFormat("events.out.tfevents.%010d.%s.%d",
                          absl::ToUnixSeconds(absl::Now()), HostName(),

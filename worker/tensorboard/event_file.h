@@ -1,4 +1,4 @@
-// A file of events as TensorBoard reads them.
+// Writes a file of events for TensorBoard.
 #ifndef WORKER_TENSORBOARD_EVENT_FILE_H_
 #define WORKER_TENSORBOARD_EVENT_FILE_H_
 
@@ -13,22 +13,22 @@
 
 namespace ps {
 
-// One record of a TFRecord file: the length in 8 bytes, its checksum, the data
-// and their checksum, all numbers little-endian. The checksums are CRC-32C,
-// rotated, plus a constant.
+// Returns one record of a TFRecord file: the length in 8 bytes, its checksum,
+// the data and their checksum, all numbers little-endian. The checksums are
+// CRC-32C, rotated, plus a constant.
 std::string TensorFlowRecord(absl::string_view data);
 
-// Not thread-safe.
+// The file. Not thread-safe.
 class EventFile {
  public:
-  // Makes a new file DIRECTORY/events.out.tfevents.TIME.HOST.PID. Values that
-  // other files in the directory have from first_step on do not count any more.
+  // Creates a new file DIRECTORY/events.out.tfevents.TIME.HOST.PID. Values from
+  // first_step on in other files of the directory do not count any more.
   // Errors: the system's, with the path.
   static absl::StatusOr<std::unique_ptr<EventFile>> Create(
       const std::string& directory, int64_t first_step);
 
-  // Sets the event's time and writes it. After an error, which the log reports,
-  // nothing more is written: what follows a damaged record is not read.
+  // Sets the event's time and writes it. After an error, which is logged,
+  // nothing more is written: readers stop at a damaged record.
   void Write(TensorBoardEvent* event);
 
  private:

@@ -14,7 +14,7 @@ namespace {
 // the exponent and three bits of the fraction, numbers the bucket.
 constexpr int kShift = 20;
 constexpr uint32_t kInfinityBits = 0x7f800000;
-// One more, because the threshold cuts one bucket in two.
+// One bucket is added, because the threshold cuts one in two.
 constexpr size_t kNumBuckets = (kInfinityBits >> kShift) + 1;
 
 uint32_t MagnitudeBits(float value) {
@@ -29,7 +29,7 @@ double ValueOf(uint32_t bits) {
   return value;
 }
 
-// The largest magnitude in each bucket.
+// Returns the largest magnitude in each bucket.
 std::vector<double> Limits(uint32_t threshold) {
   std::vector<double> limits(kNumBuckets);
   for (size_t i = 0; i < kNumBuckets; ++i) {

@@ -1,4 +1,4 @@
-// How the elements of a vector are distributed, for TensorBoard.
+// Computes histograms of a vector's elements, for TensorBoard.
 #ifndef WORKER_TENSORBOARD_HISTOGRAM_H_
 #define WORKER_TENSORBOARD_HISTOGRAM_H_
 
@@ -7,9 +7,10 @@
 
 namespace ps {
 
-// Eight buckets for each factor of two in magnitude, for either sign, one for 0
-// and the smallest numbers; +threshold and -threshold, if above 0, are limits
-// of buckets, too. Elements that are not finite are left out. One pass.
+// Returns a histogram with eight buckets for each factor of two in magnitude,
+// for either sign, one for 0 and the smallest numbers; +threshold and
+// -threshold, if above 0, are limits of buckets, too. Elements that are not
+// finite are omitted. Takes one pass.
 TensorBoardHistogram HistogramOf(absl::Span<const float> values,
                                  double threshold);
 

@@ -1,4 +1,4 @@
-// What worker 0 tells TensorBoard.
+// Writes worker 0's events for TensorBoard.
 #ifndef WORKER_TENSORBOARD_TENSORBOARD_H_
 #define WORKER_TENSORBOARD_TENSORBOARD_H_
 
@@ -22,22 +22,23 @@ namespace ps {
 struct TensorBoardOptions {
   std::string run_directory;
   int64_t first_step = 1;       // The step of the first event.
-  std::vector<Bucket> buckets;  // Of the gradient.
+  std::vector<Bucket> buckets;  // The buckets of the gradient.
   Backend* backend = nullptr;   // Not owned; must outlive this object.
 };
 
-// docs/operations.md lists the tags. Not thread-safe.
+// The events. docs/operations.md lists the tags. Not thread-safe.
 class TensorBoard {
  public:
-  // Errors: those of EventFile::Create.
+  // Creates the event file. Errors: those of EventFile::Create.
   static absl::StatusOr<std::unique_ptr<TensorBoard>> Create(
       const TensorBoardOptions& options);
 
   void Iteration(const IterationRecord& record);
 
-  // The evaluation after the latest iteration, and histograms of each bucket of
-  // that iteration's gradient (in delta mode, of the worker's step) and of what
-  // was kept back. `gradient` is [num_parameters]. One pass over each.
+  // Writes the evaluation after the latest iteration, and histograms of each
+  // bucket of that iteration's gradient (in delta mode, of the worker's step)
+  // and of the residual. `gradient` is [num_parameters]. Takes one pass over
+  // each.
   absl::Status Evaluated(const Evaluation& evaluation, const Tensor& gradient,
                          Residuals* residuals);
 
@@ -53,7 +54,7 @@ class TensorBoard {
   const std::unique_ptr<EventFile> file_;
   int64_t step_ = 0;
   std::vector<double> thresholds_;  // [bucket], of the latest iteration.
-  std::vector<float> host_;         // Copy of a bucket.
+  std::vector<float> host_;         // The copy of a bucket.
 };
 
 }  // namespace ps
