@@ -14,8 +14,8 @@ bool LooksLikeJpeg(absl::string_view bytes);
 // Decodes grey, colour and CMYK images, baseline and progressive, and turns
 // them as their EXIF data say. CMYK becomes RGB as in Pillow, without a profile
 // of the inks. Errors: kDataLoss, with the decoder's reason, for a file that is
-// damaged or cut, and for one with so many scans that decoding would take too
-// long; kInvalidArgument for more than kMaxImagePixels.
+// damaged or cut, and for one whose many scans would take too long to
+// decode; kInvalidArgument for more than kMaxImagePixels.
 absl::StatusOr<RgbImage> DecodeJpeg(absl::string_view bytes);
 
 }  // namespace ps

@@ -15,8 +15,8 @@ namespace ps {
 // Creates a model of layers, first to last; the output of the last one goes to
 // the loss. Uses the example and the backend of `options`. Errors:
 // kInvalidArgument if the layers do not fit the examples or each other, or have
-// no parameters, or so many (2^32) that indices of a sparse gradient could not
-// address them.
+// no parameters, or 2^32 or more, which indices of a sparse gradient cannot
+// address.
 absl::StatusOr<std::unique_ptr<Model>> NewSequentialModel(
     const ModelOptions& options, std::vector<std::unique_ptr<Layer>> layers,
     std::unique_ptr<Loss> loss = NewSoftmaxCrossEntropy());

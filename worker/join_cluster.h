@@ -30,7 +30,7 @@ struct JoinClusterOptions {
   std::vector<int64_t> averaged;  // AveragedBuckets.
   int64_t num_pushes = 0;         // In the whole job.
   bool was_done = false;          // As in ParameterClientOptions.
-  Interruption* interruption = nullptr;  // Likewise.
+  Interruption* interruption = nullptr;  // Not owned; may be null.
 };
 
 struct ClusterLink {

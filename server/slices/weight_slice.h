@@ -63,7 +63,7 @@ class WeightSlice {
                   std::function<void(const absl::Status&)> done);
 
   // Answers with all weights after this many iterations. In asynchronous modes,
-  // these are the weights once every remaining worker has done so many; the
+  // these are the weights after every remaining worker has done as many; the
   // calling worker itself will not push for these iterations any more, and a
   // newer call of a worker supersedes one that waits, which gets kCancelled.
   // Errors, through `done`: kUnavailable before Initialize; kInvalidArgument

@@ -108,7 +108,7 @@ struct SupervisorOptions {
   // (tools/launch/remote_command.h) holds the processes: they go on when a
   // terminal stops this process, and lines of their input stand for SIGTERM.
   bool over_ssh = false;
-  // The job goes on as long as it has so many workers.
+  // The job continues with at least this many workers.
   int min_workers = 0;
   bool keeps_snapshots = false;
   // How long saving one takes at most (checkpoint.grace_seconds).
