@@ -81,7 +81,7 @@ absl::StatusOr<ParameterInfo> ReadTensor(int64_t offset, TableReader* table) {
   if (name_bytes < 1 || name_bytes > kMaxNameBytes || num_extents < 1 ||
       num_extents > kMaxExtents) {
     return Invalid("has a tensor with ", name_bytes, " bytes of name and ",
-                   num_extents, " extents; must be in [1, ", kMaxNameBytes,
+                   num_extents, " dimensions; must be in [1, ", kMaxNameBytes,
                    "] and [1, ", kMaxExtents, "]");
   }
   ParameterInfo tensor;
@@ -93,7 +93,7 @@ absl::StatusOr<ParameterInfo> ReadTensor(int64_t offset, TableReader* table) {
       return Invalid("ends within its table of tensors");
     }
     if (extent < 1 || extent > kMaxElements / size) {
-      return Invalid("has a tensor with the extent ", extent,
+      return Invalid("has a tensor with the dimension ", extent,
                      "; must be at least 1, and all tensors must have at most ",
                      kMaxElements, " elements");
     }

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "common/safetensors.h"
+#include "formats/safetensors.h"
 #include "models/model.h"
 
 namespace ps {

@@ -13,10 +13,10 @@
 #include "server/grpc_services.h"
 #include "server/limits/call_watch.h"
 #include "server/limits/connection_limits.h"
-#include "transport/accepted_sockets.h"
-#include "transport/acceptor.h"
-#include "transport/callback_queue.h"
 #include "transport/channel.h"
+#include "transport/connections/accepted_sockets.h"
+#include "transport/connections/acceptor.h"
+#include "transport/connections/callback_queue.h"
 #include "transport/deadline_after.h"
 #include "transport/slice_message.h"
 

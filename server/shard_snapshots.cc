@@ -9,9 +9,9 @@
 #include "absl/strings/str_join.h"
 #include "common/consistency.h"
 #include "common/entropy.h"
-#include "common/keep_common.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
+#include "transport/keep_common.h"
 #include "transport/proto_bytes.h"
 
 namespace ps {

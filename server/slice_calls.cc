@@ -47,7 +47,7 @@ grpc::ByteBuffer EncodeAnswer(const SliceMessage& request,
   header.set_loss(answer.mean_loss);
   header.set_sent_elements(answer.sent_elements);
   header.set_bytes_up(answer.bytes_up);
-  header.mutable_outcome()->set_left_out(answer.left_out);
+  header.mutable_outcome()->set_dropped(answer.dropped);
   header.mutable_outcome()->set_staleness(answer.staleness);
   header.mutable_outcome()->set_stop(answer.stop);
   if (answer.compress_next.has_value()) {

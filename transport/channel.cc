@@ -4,7 +4,7 @@
 #include "common/host_and_port.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/support/channel_arguments.h"
-#include "transport/callback_queue.h"
+#include "transport/connections/callback_queue.h"
 
 namespace ps {
 

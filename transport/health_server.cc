@@ -10,9 +10,9 @@
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
-#include "transport/accepted_sockets.h"
-#include "transport/acceptor.h"
-#include "transport/callback_queue.h"
+#include "transport/connections/accepted_sockets.h"
+#include "transport/connections/acceptor.h"
+#include "transport/connections/callback_queue.h"
 #include "transport/deadline_after.h"
 
 namespace ps {

@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/keep_common.h"
 #include "common/status_macros.h"
 #include "common/version.h"
 #include "compressors/payload/shared_positions.h"
 #include "proto/parameter_server.pb.h"
 #include "transport/grpc_server_channel.h"
+#include "transport/keep_common.h"
 #include "transport/proto_bytes.h"
 #include "transport/server_channel.h"
 #include "transport/server_session.h"
@@ -268,7 +268,7 @@ absl::Status SessionsClient::HandleAnswer(const Call& call,
   answer.sent_elements = message.header.sent_elements();
   answer.bytes_up = message.header.bytes_up();
   answer.bytes_down = message.message_bytes;
-  answer.left_out = message.header.outcome().left_out();
+  answer.dropped = message.header.outcome().dropped();
   answer.staleness = message.header.outcome().staleness();
   if (message.header.has_compress_next()) {
     answer.compress_next = message.header.compress_next();

@@ -81,7 +81,7 @@ struct SliceAnswer {
   int64_t bytes_up = 0;       // For a push: by all workers, for this slice.
   int64_t bytes_down = 0;     // The size of this message.
   // For a push: whether it came too late for its update and changed nothing.
-  bool left_out = false;
+  bool dropped = false;
   // For a push, if each push is an update: the number of updates between the
   // weights that the worker had and its own update.
   int64_t staleness = 0;

@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
-#include "common/weights_digest.h"
 #include "transport/stage_exchange.h"
+#include "transport/weights_digest.h"
 
 namespace ps {
 namespace {

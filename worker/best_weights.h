@@ -7,7 +7,7 @@
 #include <string>
 
 #include "common/metric.h"
-#include "common/safetensors.h"
+#include "formats/safetensors.h"
 #include "worker/evaluation.h"
 
 namespace ps {

@@ -44,7 +44,7 @@ void ExchangeAccount::Applied(const AppliedAnswer& applied,
   stats_.sent_elements += answer.sent_elements;
   stats_.bytes_up += answer.bytes_up;
   stats_.bytes_down += answer.bytes_down;
-  stats_.left_out += answer.left_out ? 1 : 0;
+  stats_.dropped += answer.dropped ? 1 : 0;
   stats_.retries += answer.retries;
   stats_.stop = stats_.stop || answer.stop;
   stats_.mean_staleness += static_cast<double>(answer.staleness);

@@ -25,7 +25,7 @@ struct ExchangeStats {
   double mean_staleness = 0;
   int64_t max_staleness = 0;
   // The number of this worker's pushes that came too late for their update.
-  int64_t left_out = 0;
+  int64_t dropped = 0;
   // The number of messages of this worker's pushes that were sent again.
   int64_t retries = 0;
   // The push that the servers expect next. If this push came too late, that may

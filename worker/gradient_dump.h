@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/npy_row_file.h"
+#include "formats/npy_row_file.h"
 #include "proto/training_config.pb.h"
 #include "tensor/backend.h"
 #include "tensor/tensor.h"

@@ -10,15 +10,15 @@
 #include "common/clock.h"
 #include "common/consistency.h"
 #include "common/status_macros.h"
-#include "common/weights_digest.h"
 #include "compressors/payload/payload.h"
 #include "glog/logging.h"
+#include "transport/weights_digest.h"
 
 namespace ps {
 namespace {
 
 // The most dropped gradients in a row, far more than bad batches explain.
-constexpr int64_t kMaxLeftOutInARow = 100;
+constexpr int64_t kMaxSkippedInARow = 100;
 
 // Returns the parameters of one bucket, with offsets relative to its beginning.
 std::vector<TensorSpan> TensorsIn(const Bucket& bucket,
@@ -197,7 +197,7 @@ absl::StatusOr<CompressedBucket> GradientPipeline::Compress(int b) {
   compressed.num_elements = bucket.size();
   compressed.start = SteadyClock()->Now();
   // A dropped gradient makes no step.
-  if (context_.own_weights != nullptr && left_out_in_a_row_ == 0) {
+  if (context_.own_weights != nullptr && skipped_in_a_row_ == 0) {
     PS_RETURN_IF_ERROR(
         context_.own_weights->Step(bucket.begin, bucket.end, &gradient_));
   }
@@ -207,7 +207,7 @@ absl::StatusOr<CompressedBucket> GradientPipeline::Compress(int b) {
                                 residuals_->of(b)));
   if (compressed.encoded.stats.non_finite) {
     // The gradient was dropped already, unless the residual has overflowed.
-    if (left_out_in_a_row_ == 0) return NotFinite();
+    if (skipped_in_a_row_ == 0) return NotFinite();
   } else if (!context_.config->compressor().error_feedback()) {
     PS_RETURN_IF_ERROR(residuals_->Clear(b));
   }
@@ -222,14 +222,14 @@ absl::StatusOr<bool> GradientPipeline::LeavesOut(const Tensor& gradient) {
   if (!needs_norm_) return false;
   PS_ASSIGN_OR_RETURN(const double norm, NormOf(gradient));
   if (!may_leave_out_ || std::isfinite(norm)) {
-    left_out_in_a_row_ = 0;
+    skipped_in_a_row_ = 0;
     if (context_.own_weights != nullptr) context_.own_weights->Clip(norm);
     return false;
   }
-  if (++left_out_in_a_row_ >= kMaxLeftOutInARow) {
+  if (++skipped_in_a_row_ >= kMaxSkippedInARow) {
     return absl::FailedPreconditionError(absl::StrCat(
         "the gradient of worker ", context_.worker_rank,
-        " is not finite, nor are the ", kMaxLeftOutInARow - 1,
+        " is not finite, nor are the ", kMaxSkippedInARow - 1,
         " before it: training has diverged; lower ", Rule(), ".learning_rate"));
   }
   LOG(WARNING) << "a gradient of worker " << context_.worker_rank
@@ -331,7 +331,7 @@ absl::Status GradientPipeline::Answered(const SliceAnswer& answer) {
   if (answer.compress_next.has_value()) {
     choice_.Told(answer.slice->bucket, *answer.compress_next);
   }
-  if (answer.left_out) {
+  if (answer.dropped) {
     PS_RETURN_IF_ERROR(residuals_->PutBack(*answer.slice));
   }
   const absl::Time start = SteadyClock()->Now();
@@ -352,7 +352,7 @@ absl::Status GradientPipeline::Follow(const SliceAnswer& answer) {
   // Where e changed, this worker has sent an element, and unless its push was
   // dropped, an answer that covers all pushes has these elements.
   const std::vector<uint32_t>* const indices = writer_.changed();
-  if (indices != nullptr && answer.covers_pushes && !answer.left_out &&
+  if (indices != nullptr && answer.covers_pushes && !answer.dropped &&
       context_.own_weights->can_follow_at()) {
     context_.own_weights->FollowAt(*indices, begin, x, e);
     return absl::OkStatus();

@@ -161,7 +161,7 @@ class GradientPipeline {
   const bool may_leave_out_;   // Whether training.non_finite is SKIP.
   const bool needs_norm_;      // Whether the norm is needed before sending.
   const int64_t num_trained_;  // The number of elements in all buckets.
-  int64_t left_out_in_a_row_ = 0;
+  int64_t skipped_in_a_row_ = 0;
   int64_t next_push_ = 0;  // The field of ExchangeStats.
   Tensor gradient_;        // [num_parameters]
   Tensor weights_;         // [num_parameters]

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "common/safetensors.h"
+#include "formats/safetensors.h"
 #include "models/model.h"
 
 namespace ps {

@@ -14,8 +14,8 @@
 #include "absl/strings/strip.h"
 #include "common/file.h"
 #include "common/json.h"
-#include "common/safetensors.h"
 #include "common/status_macros.h"
+#include "formats/safetensors.h"
 #include "glog/logging.h"
 #include "nlohmann/json.hpp"
 
@@ -35,7 +35,7 @@ Json ToJson(const RunTotals& totals) {
   json["bytes_down"] = totals.bytes_down;
   json["dense_bytes_up"] = totals.dense_bytes_up;
   json["dense_bytes_down"] = totals.dense_bytes_down;
-  json["left_out"] = totals.left_out;
+  json["dropped"] = totals.dropped;
   return json;
 }
 

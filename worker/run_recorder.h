@@ -12,8 +12,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/safetensors.h"
 #include "compressors/compressor.h"
+#include "formats/safetensors.h"
 #include "models/model.h"
 #include "worker/best_weights.h"
 #include "worker/evaluation.h"

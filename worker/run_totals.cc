@@ -29,7 +29,7 @@ void RunTotalsCounter::AddPush(const MadePush& outcome) {
       outcome.num_iterations * elements * static_cast<int64_t>(sizeof(float));
   totals_.dense_bytes_up += dense_bytes;
   totals_.dense_bytes_down += dense_bytes;
-  totals_.left_out += stats.left_out;
+  totals_.dropped += stats.dropped;
 }
 
 void RunTotalsCounter::AddAveraging(const AveragingStats& stats) {
@@ -41,7 +41,7 @@ void RunTotalsCounter::Save(StateWriter* writer) const {
   for (const int64_t number :
        {num_pushes_, num_elements_, num_samples_, sent_elements_,
         totals_.iterations, totals_.bytes_up, totals_.bytes_down,
-        totals_.dense_bytes_up, totals_.dense_bytes_down, totals_.left_out,
+        totals_.dense_bytes_up, totals_.dense_bytes_down, totals_.dropped,
         int64_t{totals_.compressed_share.has_value()}}) {
     writer->PutInt(number);
   }
@@ -57,7 +57,7 @@ absl::Status RunTotalsCounter::Load(StateReader* reader) {
   for (int64_t* const number :
        {&num_pushes_, &num_elements_, &num_samples_, &sent_elements_,
         &totals_.iterations, &totals_.bytes_up, &totals_.bytes_down,
-        &totals_.dense_bytes_up, &totals_.dense_bytes_down, &totals_.left_out,
+        &totals_.dense_bytes_up, &totals_.dense_bytes_down, &totals_.dropped,
         &has_share}) {
     PS_ASSIGN_OR_RETURN(*number, reader->GetInt());
   }

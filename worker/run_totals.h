@@ -24,7 +24,7 @@ struct RunTotals {
   int64_t bytes_down = 0;
   int64_t dense_bytes_up = 0;  // The bytes if all elements were sent as fp32.
   int64_t dense_bytes_down = 0;
-  int64_t left_out = 0;  // Worker 0's pushes of slices that were late.
+  int64_t dropped = 0;  // Worker 0's pushes of slices that were late.
 };
 
 // One push of this worker, with the iterations that led to it.

@@ -8,11 +8,11 @@
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "common/consistency.h"
-#include "common/safetensors.h"
 #include "common/status_macros.h"
-#include "common/weights_digest.h"
 #include "compressors/state_io.h"
+#include "formats/safetensors.h"
 #include "glog/logging.h"
+#include "transport/weights_digest.h"
 #include "worker/model_values.h"
 
 namespace ps {

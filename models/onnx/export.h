@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/batch.h"
-#include "common/safetensors.h"
+#include "formats/safetensors.h"
 #include "proto/layers_config.pb.h"
 
 namespace ps {

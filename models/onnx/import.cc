@@ -249,7 +249,7 @@ absl::StatusOr<ImportedValue> ReadInput(const onnx::GraphProto& graph,
                              : kMaxExtent;
     if (extents.back() > most) {
       return absl::UnimplementedError(
-          absl::StrCat("the input has an extent of ", extents.back(),
+          absl::StrCat("the input has a dimension of ", extents.back(),
                        "; at most ", most, " is read"));
     }
   }

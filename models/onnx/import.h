@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "common/safetensors.h"
+#include "formats/safetensors.h"
 #include "models/onnx/tensor.h"
 #include "proto/layers_config.pb.h"
 

@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/safetensors.h"
+#include "formats/safetensors.h"
 #include "models/onnx/graph_reader.h"
 #include "proto/layers_config.pb.h"
 #include "proto/onnx.pb.h"

@@ -204,7 +204,7 @@ absl::Status NodeLayers::ReadGlobalPooling(const onnx::NodeProto& node,
                  : axes != Integers{2, 3}) {
       return absl::UnimplementedError(
           "must be over height and width, or over the steps of a sequence "
-          "without keeping their extent");
+          "without keeping their size");
     }
     if (!keeps) value->kind = Kind::kFeatures;
   } else if (sequence) {

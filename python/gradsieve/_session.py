@@ -28,7 +28,7 @@ _HEADER_BYTES = 4096
 _MAX_TEXT = 4096
 _ABORT_SECONDS = 2.0
 
-# A tensor's name and extents, of which there is at least one, each at least 1.
+# A tensor's name and shape, of at least one dimension, each at least 1.
 Tensor = Tuple[str, Sequence[int]]
 
 
@@ -52,14 +52,14 @@ class Block:
     def __init__(self, tensors: Sequence[Tensor]) -> None:
         table = b''
         self.num_elements = 0
-        for name, extents in tensors:
+        for name, shape in tensors:
             encoded = name.encode()
             size = 1
-            for extent in extents:
-                size *= extent
+            for dimension in shape:
+                size *= dimension
             self.num_elements += size
-            table += struct.pack('<II', len(encoded), len(extents))
-            table += struct.pack('<%dq' % len(extents), *extents) + encoded
+            table += struct.pack('<II', len(encoded), len(shape))
+            table += struct.pack('<%dq' % len(shape), *shape) + encoded
         self._num_tensors = len(tensors)
         self._buckets_offset = _aligned(_HEADER_BYTES + len(table))
         self.in_offset = _aligned(self._buckets_offset + 4 * len(tensors))

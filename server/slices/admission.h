@@ -28,7 +28,7 @@ class Admission {
     kRepeat,   // A repeat of a kept push; gets its answer, if MayAnswer.
     kStored,   // The push was part of the last update, which has its answer.
     kLate,     // The push was part of an update; the worker needs all weights.
-    kLeftOut,  // The push came too late; the worker needs all weights.
+    kDropped,  // The push came too late; the worker needs all weights.
   };
 
   virtual ~Admission() = default;

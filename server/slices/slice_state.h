@@ -38,7 +38,7 @@ struct WeightAnswer {
   int64_t bytes_up = 0;
   DownlinkPayload weights;
   // Whether the push came too late for its update and changed nothing.
-  bool left_out = false;
+  bool dropped = false;
   // The number of updates between the weights at which the gradient was
   // computed and its own update.
   int64_t staleness = 0;

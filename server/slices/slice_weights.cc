@@ -10,11 +10,11 @@
 #include "common/consistency.h"
 #include "common/schedule.h"
 #include "common/status_macros.h"
-#include "common/weights_digest.h"
 #include "compressors/payload/payload.h"
 #include "optimizers/sum_of_squares.h"
 #include "server/slices/downlink_choice.h"
 #include "server/slices/touched_sum.h"
+#include "transport/weights_digest.h"
 
 namespace ps {
 namespace {

@@ -26,7 +26,7 @@ class TimedAdmission final : public Admission {
     Worker& mine = workers_[push.rank];
     if (push.iteration < version() ||
         (under_way() && push.iteration == version() && !mine.pushed)) {
-      if (counted(push.rank) < push.iteration) return Arrival::kLeftOut;
+      if (counted(push.rank) < push.iteration) return Arrival::kDropped;
       const bool stored = !under_way() && push.iteration == version() - 1 &&
                           counted(push.rank) == push.iteration &&
                           push.base_version == push.iteration;

@@ -141,7 +141,7 @@ void WeightSlice::ReleasePast(int rank) {
 
 void WeightSlice::Pull(int rank, int64_t iterations, PushDone done) {
   executor_.Post([this, rank, iterations, done = std::move(done)]() mutable {
-    HandlePull({rank, iterations, /*left_out=*/false, std::move(done)});
+    HandlePull({rank, iterations, /*dropped=*/false, std::move(done)});
   });
 }
 
@@ -279,10 +279,10 @@ void WeightSlice::HandlePush(WorkerPush push, PushDone done) {
       done(AnswerTo(rank, base_version));
       return;
     case Admission::Arrival::kLate:
-    case Admission::Arrival::kLeftOut:
+    case Admission::Arrival::kDropped:
       Replace(
           &late_,
-          {rank, 0, *arrival == Admission::Arrival::kLeftOut, std::move(done)},
+          {rank, 0, *arrival == Admission::Arrival::kDropped, std::move(done)},
           kRepeatedPush);
       AnswerWithAll();
       break;
@@ -312,7 +312,7 @@ void WeightSlice::LeaveOut(WorkerPush push, PushDone done) {
   }
   const int rank = push.rank;
   push.payload = ReceivedPayload();
-  Replace(&late_, {rank, 0, /*left_out=*/true, std::move(done)}, kRepeatedPush);
+  Replace(&late_, {rank, 0, /*dropped=*/true, std::move(done)}, kRepeatedPush);
   AnswerWithAll();
   Advance();
 }
@@ -548,7 +548,7 @@ void WeightSlice::AnswerWithAll() {
   absl::StatusOr<WeightAnswer> answer = state_->AnswerWithAll();
   answer->complete = start_;
   for (const Waiting& call : with_all) {
-    answer->left_out = call.left_out;
+    answer->dropped = call.dropped;
     call.done(answer);
   }
 }

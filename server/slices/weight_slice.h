@@ -138,7 +138,7 @@ class WeightSlice {
   struct Waiting {
     int rank = 0;
     int64_t iterations = 0;  // The iterations of a pull.
-    bool left_out = false;   // Whether a push was dropped.
+    bool dropped = false;    // Whether a push was dropped.
     PushDone done;
   };
   struct Worker {

@@ -105,7 +105,7 @@ absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCpuAdaptivePooling(
   PS_RETURN_IF_ERROR(CheckImages(what, input));
   if (out_height < 1 || out_width < 1) {
     return absl::InvalidArgumentError(
-        absl::StrCat(what, ": both extents must be at least 1"));
+        absl::StrCat(what, ": both sizes must be at least 1"));
   }
   const ActivationDesc output =
       ImageActivation({input.shape[0], input.shape[1], out_height, out_width},

@@ -74,10 +74,10 @@ TEST(SharedBlock, OtherSizesAreRefused) {
 
 TEST(SharedBlock, TensorsThatCannotBeAreRefused) {
   EXPECT_THAT(ErrorOf(std::vector<ParameterInfo>{}), HasSubstr("0 tensors"));
-  EXPECT_THAT(ErrorOf({{"a", {0}, 0}}), HasSubstr("the extent 0"));
+  EXPECT_THAT(ErrorOf({{"a", {0}, 0}}), HasSubstr("the dimension 0"));
   EXPECT_THAT(ErrorOf({{"a", {4, -2}, 0}}), HasSubstr("elements"));
   EXPECT_THAT(ErrorOf({{"", {1}, 0}}), HasSubstr("0 bytes of name"));
-  EXPECT_THAT(ErrorOf({{"a", {}, 0}}), HasSubstr("0 extents"));
+  EXPECT_THAT(ErrorOf({{"a", {}, 0}}), HasSubstr("0 dimensions"));
 }
 
 // Also numbers whose product does not fit 64 bits.
@@ -86,7 +86,7 @@ TEST(SharedBlock, HugeTensorsAreRefused) {
   const int64_t huge = int64_t{1} << 62;
   for (int i = 0; i < 2; ++i) {
     std::memcpy(&bytes[4096 + 8 + i * 8], &huge, sizeof(huge));
-    EXPECT_THAT(ErrorOf(MakeMemfd(bytes, 1 << 16)), HasSubstr("the extent"));
+    EXPECT_THAT(ErrorOf(MakeMemfd(bytes, 1 << 16)), HasSubstr("the dimension"));
   }
 }
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/safetensors.h"
 #include "data/dataset.h"
 #include "data/sampler.h"
+#include "formats/safetensors.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "models/model.h"
@@ -97,7 +97,7 @@ TEST(Statistics, AreAveragedAtEachEvaluationAndRepeatBitByBit) {
   EXPECT_EQ(first.workers[0]->weights, second.workers[0]->weights);
 }
 
-TEST(Statistics, StayFiniteWhereIterationsAreLeftOut) {
+TEST(Statistics, StayFiniteWhereIterationsAreSkipped) {
   JobConfig job = ResNetJob(2, 2, /*iterations=*/3);
   job.mutable_training()->set_non_finite(TrainingConfig::SKIP);
   // From the second iteration on, activations overflow.
@@ -112,7 +112,7 @@ TEST(Statistics, StayFiniteWhereIterationsAreLeftOut) {
   }
 }
 
-TEST(LeftOut, EndsAJobThatHasDiverged) {
+TEST(SkippedIterations, EndsAJobThatHasDiverged) {
   JobConfig job = ResNetJob(1, 1, /*iterations=*/150);
   job.mutable_training()->set_batch_size(1);
   job.mutable_training()->set_non_finite(TrainingConfig::SKIP);

@@ -185,7 +185,7 @@ ClusterRun RunWithLateWorker(const JobConfig& job) {
   });
   ExpectEndedTogether(run);
   EXPECT_EQ(run.workers[0]->totals.iterations, job.training().max_iterations());
-  EXPECT_GT(run.workers[2]->totals.left_out, 0);
+  EXPECT_GT(run.workers[2]->totals.dropped, 0);
   return run;
 }
 
@@ -198,7 +198,7 @@ TEST(StepTimeout, LeavesOutWhoeverIsLate) {
 
 // A worker that was left out receives all changes, including those made while
 // it was behind; digests verify this.
-TEST(StepTimeout, WhoWasLeftOutHoldsTheRightWeightsWithEveryWayBack) {
+TEST(StepTimeout, WhoWasDroppedHoldsTheRightWeightsWithEveryWayBack) {
   for (const std::string way_back :
        {"mode: UPDATE",
         "mode: UPDATE compressor { value_code: \"int8_block\" }",

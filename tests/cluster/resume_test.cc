@@ -13,7 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "common/config.h"
 #include "common/file.h"
-#include "common/safetensors.h"
+#include "formats/safetensors.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"

@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/config_check.h"
 #include "common/file.h"
-#include "common/safetensors.h"
+#include "formats/safetensors.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "proto/config.pb.h"

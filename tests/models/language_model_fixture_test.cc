@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/safetensors.h"
+#include "formats/safetensors.h"
 #include "gtest/gtest.h"
 #include "models/model.h"
 #include "tests/models/model_fixture.h"

@@ -15,8 +15,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/file.h"
-#include "common/safetensors.h"
 #include "common/status_macros.h"
+#include "formats/safetensors.h"
 #include "google/protobuf/text_format.h"
 #include "models/initial_weights.h"
 #include "proto/config.pb.h"

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/file.h"
 #include "common/random.h"
-#include "common/safetensors.h"
+#include "formats/safetensors.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"

@@ -12,7 +12,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "common/safetensors.h"
+#include "formats/safetensors.h"
 #include "gtest/gtest.h"
 #include "tests/models/model_fixture.h"
 

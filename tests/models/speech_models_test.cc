@@ -15,7 +15,7 @@
 #include "absl/types/span.h"
 #include "common/config_check.h"
 #include "common/labelled_sequences.h"
-#include "common/safetensors.h"
+#include "formats/safetensors.h"
 #include "gtest/gtest.h"
 #include "models/initial_weights.h"
 #include "models/model.h"

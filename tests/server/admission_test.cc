@@ -199,9 +199,9 @@ TEST_F(AdmissionTest, TimedWaitsUntilTheDeadlineOfTheFirstPush) {
   Take(0, 0);
   EXPECT_EQ(Next(first + absl::Seconds(59)), std::nullopt);
   EXPECT_THAT(*Next(first + absl::Seconds(60)), ElementsAre(0, 2));
-  EXPECT_EQ(Take(1, 0), Arrival::kLeftOut) << "its update is under way";
+  EXPECT_EQ(Take(1, 0), Arrival::kDropped) << "its update is under way";
   Finish();
-  EXPECT_EQ(Take(1, 0), Arrival::kLeftOut);
+  EXPECT_EQ(Take(1, 0), Arrival::kDropped);
   EXPECT_EQ(Take(0, 0), Arrival::kStored);
   EXPECT_EQ(admission_->Deadline(), absl::InfiniteFuture());
 }
@@ -272,7 +272,7 @@ TEST_F(AdmissionTest, EveryModeGoesOnWhereARestoredStateIs) {
   MakeTimed();
   EXPECT_EQ(Take(0, 4, /*base_version=*/4), Arrival::kStored);
   EXPECT_EQ(Take(1, 2), Arrival::kLate);
-  EXPECT_EQ(Take(1, 4), Arrival::kLeftOut);
+  EXPECT_EQ(Take(1, 4), Arrival::kDropped);
   EXPECT_EQ(Take(1, 5), Arrival::kKept);
   config_.clear_consistency();
   MakeStale(1);

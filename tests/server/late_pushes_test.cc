@@ -90,10 +90,10 @@ TEST_F(LatePushesTest, AllWorkersNeedNoTime) {
     slice_->Push(PushOf(rank, 0, {3}), answers.Taker());
   }
   EXPECT_EQ(slice_->version(), 1);
-  for (const auto& answer : answers.Get()) EXPECT_FALSE(answer->left_out);
+  for (const auto& answer : answers.Get()) EXPECT_FALSE(answer->dropped);
 }
 
-TEST_F(LatePushesTest, WhoIsLateIsLeftOutAndGetsAllWeights) {
+TEST_F(LatePushesTest, WhoIsLateIsDroppedAndGetsAllWeights) {
   Answers others;
   slice_->Push(PushOf(0, 0, {2}), others.Taker());
   slice_->Push(PushOf(1, 0, {4}), others.Taker());
@@ -104,7 +104,7 @@ TEST_F(LatePushesTest, WhoIsLateIsLeftOutAndGetsAllWeights) {
   slice_->Push(PushOf(2, 0, {100}), late.Taker());
   ASSERT_EQ(late.Get().size(), 1u);
   ASSERT_TRUE(late.OnlyStatus().ok()) << late.OnlyStatus();
-  EXPECT_TRUE(late.Get()[0]->left_out);
+  EXPECT_TRUE(late.Get()[0]->dropped);
   EXPECT_EQ(late.Get()[0]->version, 1);
   EXPECT_THAT(WeightsOf(*late.Get()[0]), ElementsAre(-3));
   EXPECT_EQ(Weight(), -3);
@@ -124,7 +124,7 @@ TEST_F(LatePushesTest, ARepeatIsNotLate) {
   Answers repeat;
   slice_->Push(PushOf(1, 0, {3}), repeat.Taker());
   ASSERT_TRUE(repeat.OnlyStatus().ok());
-  EXPECT_FALSE(repeat.Get()[0]->left_out);
+  EXPECT_FALSE(repeat.Get()[0]->dropped);
   EXPECT_THAT(WeightsOf(*repeat.Get()[0]), ElementsAre(-6));
 }
 
@@ -145,7 +145,7 @@ TEST_F(LatePushesTest, APushForALaterUpdateWaitsForIt) {
   slice_->Push(PushOf(1, 1, {6}), answers.Taker());
   ASSERT_EQ(slice_->version(), 2);
   ASSERT_TRUE(ahead.OnlyStatus().ok());
-  EXPECT_FALSE(ahead.Get()[0]->left_out);
+  EXPECT_FALSE(ahead.Get()[0]->dropped);
   EXPECT_EQ(Weight(), -9);
 }
 
@@ -173,7 +173,7 @@ TEST_F(LatePushesTest, WhoJumpedOverAnUpdateGetsAllWeights) {
   DecodePayload({others.Get()[2]->weights.bytes.span()}, &indices, &values);
   EXPECT_THAT(indices, ElementsAre(5, 7));
   ASSERT_TRUE(ahead.OnlyStatus().ok());
-  EXPECT_FALSE(ahead.Get()[0]->left_out);
+  EXPECT_FALSE(ahead.Get()[0]->dropped);
   const std::vector<float> all = WeightsOf(*ahead.Get()[0]);
   ASSERT_EQ(all.size(), 100u);
   EXPECT_EQ(all[5], -3 - 2);
@@ -219,7 +219,7 @@ TEST_F(LatePushesTest, ARepeatOfAPushThatJumpedGetsAllWeightsToo) {
   Answers again;
   slice_->Push(jumped(), again.Taker());
   ASSERT_TRUE(again.OnlyStatus().ok());
-  EXPECT_FALSE(again.Get()[0]->left_out);
+  EXPECT_FALSE(again.Get()[0]->dropped);
   EXPECT_EQ(WeightsOf(*again.Get()[0]).size(), 100u);
 }
 

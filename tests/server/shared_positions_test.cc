@@ -465,13 +465,13 @@ TEST_F(LostLeaderTest, ALeaderThatIsLateIsReplacedAndStillCounts) {
   slice_->Push(Values(1, 0, {7}, {6}), answers.Taker());
   ASSERT_EQ(answers.Get().size(), 3u);
   for (const auto& answer : answers.Get()) {
-    EXPECT_FALSE(answer->left_out);
+    EXPECT_FALSE(answer->dropped);
     EXPECT_THAT(WeightsOf(*answer),
                 ElementsAre(0, 0, -3, 0, 0, 0, 0, -3, 0, 0));
   }
 }
 
-TEST_F(LostLeaderTest, WhoComesTooLateSelectsForItselfAndIsLeftOut) {
+TEST_F(LostLeaderTest, WhoComesTooLateSelectsForItselfAndIsDropped) {
   Answers answers;
   slice_->Push(Whole(0, 0, {7}, {3}), answers.Taker());
   time_.Pass(absl::Seconds(60));
@@ -482,22 +482,22 @@ TEST_F(LostLeaderTest, WhoComesTooLateSelectsForItselfAndIsLeftOut) {
   Asked late;
   slice_->GetPositions(2, 0, late.Taker());
   EXPECT_TRUE(late.leads());
-  Answers left_out;
-  slice_->Push(Whole(2, 0, {5}, {8}), left_out.Taker());
-  ASSERT_TRUE(left_out.OnlyStatus().ok()) << left_out.OnlyStatus();
-  EXPECT_TRUE(left_out.Get()[0]->left_out);
-  EXPECT_EQ(left_out.Get()[0]->version, 2);
+  Answers dropped;
+  slice_->Push(Whole(2, 0, {5}, {8}), dropped.Taker());
+  ASSERT_TRUE(dropped.OnlyStatus().ok()) << dropped.OnlyStatus();
+  EXPECT_TRUE(dropped.Get()[0]->dropped);
+  EXPECT_EQ(dropped.Get()[0]->version, 2);
   // So would values for positions that it was told in time.
   Asked next;
   slice_->GetPositions(1, 2, next.Taker());
-  slice_->Push(Based(Whole(2, 2, {6}, {1}), 2), left_out.Taker());
+  slice_->Push(Based(Whole(2, 2, {6}, {1}), 2), dropped.Taker());
   EXPECT_THAT(next.positions(), ElementsAre(6));
   time_.Pass(absl::Seconds(60));
   ASSERT_EQ(slice_->version(), 3);
   Answers too_late;
   slice_->Push(Based(Values(1, 2, {6}, {1}), 2), too_late.Taker());
   ASSERT_TRUE(too_late.OnlyStatus().ok()) << too_late.OnlyStatus();
-  EXPECT_TRUE(too_late.Get()[0]->left_out);
+  EXPECT_TRUE(too_late.Get()[0]->dropped);
 }
 
 // Another slice has left it out and is ahead of this one.
@@ -524,11 +524,11 @@ TEST_F(LostLeaderTest, WhoAsksForALaterIterationIsNotAwaitedInThisOne) {
 
 // A server that was started again may give them another leader, whose positions
 // are as many.
-TEST_F(LostLeaderTest, ValuesForPositionsThatThisServerDoesNotKnowAreLeftOut) {
+TEST_F(LostLeaderTest, ValuesForPositionsThatThisServerDoesNotKnowAreDropped) {
   Answers answers;
   slice_->Push(Values(2, 0, {2, 7}, {9, -3}), answers.Taker());
   ASSERT_TRUE(answers.OnlyStatus().ok()) << answers.OnlyStatus();
-  EXPECT_TRUE(answers.Get()[0]->left_out);
+  EXPECT_TRUE(answers.Get()[0]->dropped);
   EXPECT_EQ(answers.Get()[0]->version, 0);
   // Nobody waits for it.
   Asked follower;
@@ -541,7 +541,7 @@ TEST_F(LostLeaderTest, ValuesForPositionsThatThisServerDoesNotKnowAreLeftOut) {
 }
 
 // Also those for an update that is over, whose leader may have been another.
-TEST_F(LostLeaderTest, LateValuesForOtherPositionsAreLeftOut) {
+TEST_F(LostLeaderTest, LateValuesForOtherPositionsAreDropped) {
   Answers answers;
   slice_->Push(Whole(0, 0, {2}, {3}), answers.Taker());
   time_.Pass(absl::Seconds(60));
@@ -549,7 +549,7 @@ TEST_F(LostLeaderTest, LateValuesForOtherPositionsAreLeftOut) {
   Answers late;
   slice_->Push(Values(2, 0, {3, 4}, {9, -3}), late.Taker());
   ASSERT_TRUE(late.OnlyStatus().ok()) << late.OnlyStatus();
-  EXPECT_TRUE(late.Get()[0]->left_out);
+  EXPECT_TRUE(late.Get()[0]->dropped);
   EXPECT_THAT(WeightsOf(*late.Get()[0]),
               ElementsAre(0, 0, -3, 0, 0, 0, 0, 0, 0, 0));
 }

@@ -85,7 +85,7 @@ void AppendTo(std::string* text, const WeightAnswer& answer) {
   absl::StrAppend(
       text, answer.version, " ", answer.mean_loss, " ", answer.sent_elements,
       " ", answer.bytes_up, " ", answer.weights.difference,
-      answer.weights.covers_pushes, answer.left_out, " ", answer.staleness, " ",
+      answer.weights.covers_pushes, answer.dropped, " ", answer.staleness, " ",
       answer.compress_next.value_or(false), " ", Bytes(answer), "\n");
 }
 

@@ -14,12 +14,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/mutex.h"
-#include "common/weights_digest.h"
 #include "compressors/payload/payload.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/norms/squares_exchange.h"
 #include "tests/server/slice_calls.h"
+#include "transport/weights_digest.h"
 
 namespace ps {
 namespace {
@@ -545,7 +545,7 @@ TEST_F(AwaitedNormsTest, ARepeatOfTheLastPushGetsTheNewWeights) {
   exchange_.Answer();
   ASSERT_TRUE(repeat.OnlyStatus().ok());
   EXPECT_EQ(repeat.Get()[0]->version, 2);
-  EXPECT_FALSE(repeat.Get()[0]->left_out);
+  EXPECT_FALSE(repeat.Get()[0]->dropped);
   EXPECT_THAT(WeightsOf(*repeat.Get()[0]), ElementsAre(-2));
   EXPECT_EQ(answers_.Get().size(), 6u);
 }

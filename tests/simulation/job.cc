@@ -18,7 +18,6 @@
 #include "common/consistency.h"
 #include "common/exit_codes.h"
 #include "common/file.h"
-#include "common/keep_common.h"
 #include "common/program.h"
 #include "glog/logging.h"
 #include "google/protobuf/text_format.h"
@@ -28,6 +27,7 @@
 #include "tests/simulation/disk.h"
 #include "tests/simulation/network.h"
 #include "tests/simulation/scheduler.h"
+#include "transport/keep_common.h"
 #include "worker/trainer.h"
 
 namespace ps::sim {

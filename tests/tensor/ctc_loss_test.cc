@@ -11,7 +11,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "common/safetensors.h"
+#include "formats/safetensors.h"
 #include "gtest/gtest.h"
 #include "tests/tensor/activations.h"
 #include "tests/tensor/every_backend.h"

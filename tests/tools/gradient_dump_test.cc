@@ -4,7 +4,7 @@
 #include <string>
 
 #include "common/file.h"
-#include "common/npy.h"
+#include "formats/npy.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/tools/command_runner.h"

@@ -1,4 +1,4 @@
-#include "transport/acceptor.h"
+#include "transport/connections/acceptor.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -21,8 +21,8 @@
 #include "common/mutex.h"
 #include "common/unique_fd.h"
 #include "gtest/gtest.h"
-#include "transport/handshake_pace.h"
-#include "transport/listening_sockets.h"
+#include "transport/connections/handshake_pace.h"
+#include "transport/connections/listening_sockets.h"
 
 namespace ps {
 namespace {

@@ -18,8 +18,8 @@ namespace ps {
 namespace {
 
 // Enough rounds to hit both a call that is deleted before its owner has
-// forgotten it and gRPC's double release (transport/callback_queue.h).
-// AddressSanitizer reports either.
+// forgotten it and gRPC's double release
+// (transport/connections/callback_queue.h). AddressSanitizer reports either.
 constexpr int kRounds = 60;
 
 TEST(Attendance, ClientMayGoWhileTheServersEndTheJob) {

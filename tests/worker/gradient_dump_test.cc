@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/npy.h"
+#include "formats/npy.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/backend.h"

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "common/safetensors.h"
+#include "formats/safetensors.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/tensor/activations.h"

@@ -14,7 +14,7 @@ MadePush Outcome(int i) {
   outcome.stats.sent_elements = 10 * i;
   outcome.stats.bytes_up = 100 * i;
   outcome.stats.bytes_down = 7 * i;
-  outcome.stats.left_out = i;
+  outcome.stats.dropped = i;
   outcome.stats.compressed_share = 0.5 / i;
   outcome.seconds = 0.1 * i;
   outcome.num_iterations = i;

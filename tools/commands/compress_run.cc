@@ -14,10 +14,10 @@
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/json.h"
-#include "common/npy.h"
 #include "common/status_macros.h"
 #include "compressors/new_compressor.h"
 #include "compressors/payload/payload.h"
+#include "formats/npy.h"
 #include "nlohmann/json.hpp"
 #include "tensor/backend.h"
 

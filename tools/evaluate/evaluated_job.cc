@@ -6,8 +6,8 @@
 #include "common/data_description.h"
 #include "common/job_fields.h"
 #include "common/run_directory.h"
-#include "common/safetensors.h"
 #include "common/status_macros.h"
+#include "formats/safetensors.h"
 #include "models/initial_weights.h"
 #include "worker/job_model.h"
 

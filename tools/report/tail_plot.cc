@@ -6,9 +6,9 @@
 #include <functional>
 
 #include "absl/types/span.h"
-#include "common/npy.h"
 #include "common/status_macros.h"
 #include "compressors/fits/threshold_formulas.h"
+#include "formats/npy.h"
 #include "nlohmann/json.hpp"
 
 namespace ps {

@@ -118,7 +118,7 @@ absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCudaAdaptivePooling(
   PS_ASSIGN_OR_RETURN(const Storage storage, CheckCudaImages(what, input));
   if (out_height < 1 || out_width < 1) {
     return absl::InvalidArgumentError(
-        absl::StrCat(what, ": both extents must be at least 1"));
+        absl::StrCat(what, ": both sizes must be at least 1"));
   }
   return WithElementOf(storage, [&](auto element) -> std::unique_ptr<UnaryOp> {
     return std::make_unique<CudaAdaptivePooling<decltype(element)>>(

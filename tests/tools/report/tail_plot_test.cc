@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "common/npy.h"
+#include "formats/npy.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 

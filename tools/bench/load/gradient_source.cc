@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/npy.h"
 #include "common/random.h"
 #include "common/status_macros.h"
+#include "formats/npy.h"
 
 namespace ps {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "common/npy_row_file.h"
+#include "formats/npy_row_file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

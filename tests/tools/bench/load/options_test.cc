@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/npy_row_file.h"
+#include "formats/npy_row_file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -6,8 +6,8 @@
 // bytes of header length, little-endian; the header, JSON; the tensors' bytes,
 // little-endian and row-major. The header maps each name to dtype, shape and
 // [begin, end) within the data, and "__metadata__" to a map of strings.
-#ifndef COMMON_SAFETENSORS_H_
-#define COMMON_SAFETENSORS_H_
+#ifndef FORMATS_SAFETENSORS_H_
+#define FORMATS_SAFETENSORS_H_
 
 #include <cstdint>
 #include <map>
@@ -71,4 +71,4 @@ absl::StatusOr<Safetensors> ReadSafetensors(const std::string& path);
 
 }  // namespace ps
 
-#endif  // COMMON_SAFETENSORS_H_
+#endif  // FORMATS_SAFETENSORS_H_

@@ -1,4 +1,4 @@
-#include "common/npy_row_file.h"
+#include "formats/npy_row_file.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/file.h"
-#include "common/npy.h"
+#include "formats/npy.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -1,6 +1,6 @@
 // Hashes weights for comparison.
-#ifndef COMMON_WEIGHTS_DIGEST_H_
-#define COMMON_WEIGHTS_DIGEST_H_
+#ifndef TRANSPORT_WEIGHTS_DIGEST_H_
+#define TRANSPORT_WEIGHTS_DIGEST_H_
 
 #include <cstdint>
 
@@ -12,4 +12,4 @@ uint64_t WeightsDigest(const float* values, int64_t num_values);
 
 }  // namespace ps
 
-#endif  // COMMON_WEIGHTS_DIGEST_H_
+#endif  // TRANSPORT_WEIGHTS_DIGEST_H_

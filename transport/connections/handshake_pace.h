@@ -1,6 +1,6 @@
 // Limits the rate at which hosts begin handshakes.
-#ifndef TRANSPORT_HANDSHAKE_PACE_H_
-#define TRANSPORT_HANDSHAKE_PACE_H_
+#ifndef TRANSPORT_CONNECTIONS_HANDSHAKE_PACE_H_
+#define TRANSPORT_CONNECTIONS_HANDSHAKE_PACE_H_
 
 #include <string>
 
@@ -33,4 +33,4 @@ class HandshakePace {
 
 }  // namespace ps
 
-#endif  // TRANSPORT_HANDSHAKE_PACE_H_
+#endif  // TRANSPORT_CONNECTIONS_HANDSHAKE_PACE_H_

@@ -1,4 +1,4 @@
-#include "transport/callback_queue.h"
+#include "transport/connections/callback_queue.h"
 
 #include <memory>
 

@@ -1,6 +1,6 @@
 // Intersects sets.
-#ifndef COMMON_KEEP_COMMON_H_
-#define COMMON_KEEP_COMMON_H_
+#ifndef TRANSPORT_KEEP_COMMON_H_
+#define TRANSPORT_KEEP_COMMON_H_
 
 #include <iterator>
 #include <set>
@@ -18,4 +18,4 @@ void KeepCommon(const Others& others, std::set<T>* set) {
 
 }  // namespace ps
 
-#endif  // COMMON_KEEP_COMMON_H_
+#endif  // TRANSPORT_KEEP_COMMON_H_

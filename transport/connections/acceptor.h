@@ -3,8 +3,8 @@
 // gRPC's own acceptor takes any number, begins a handshake with every peer, and
 // never accepts again after a connection for which the process had no
 // descriptor left.
-#ifndef TRANSPORT_ACCEPTOR_H_
-#define TRANSPORT_ACCEPTOR_H_
+#ifndef TRANSPORT_CONNECTIONS_ACCEPTOR_H_
+#define TRANSPORT_CONNECTIONS_ACCEPTOR_H_
 
 #include <functional>
 #include <memory>
@@ -68,4 +68,4 @@ class Acceptor {
 
 }  // namespace ps
 
-#endif  // TRANSPORT_ACCEPTOR_H_
+#endif  // TRANSPORT_CONNECTIONS_ACCEPTOR_H_

@@ -1,4 +1,4 @@
-#include "common/npy.h"
+#include "formats/npy.h"
 
 #include <algorithm>
 #include <string>
@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/npy_header.h"
 #include "common/status_macros.h"
+#include "formats/npy_header.h"
 #include "glog/logging.h"
 
 namespace ps {

@@ -1,6 +1,6 @@
 // A .npy file that grows row by row and can be read at any time.
-#ifndef COMMON_NPY_ROW_FILE_H_
-#define COMMON_NPY_ROW_FILE_H_
+#ifndef FORMATS_NPY_ROW_FILE_H_
+#define FORMATS_NPY_ROW_FILE_H_
 
 #include <cstdint>
 #include <string>
@@ -49,4 +49,4 @@ class NpyRowFile {
 
 }  // namespace ps
 
-#endif  // COMMON_NPY_ROW_FILE_H_
+#endif  // FORMATS_NPY_ROW_FILE_H_

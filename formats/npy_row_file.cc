@@ -1,4 +1,4 @@
-#include "common/npy_row_file.h"
+#include "formats/npy_row_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/npy_header.h"
 #include "common/status_macros.h"
+#include "formats/npy_header.h"
 #include "glog/logging.h"
 
 namespace ps {

@@ -1,4 +1,4 @@
-#include "common/safetensors.h"
+#include "formats/safetensors.h"
 
 #include <algorithm>
 #include <cstring>
@@ -11,8 +11,8 @@
 #include "common/file.h"
 #include "common/file_kind.h"
 #include "common/json.h"
-#include "common/safetensors_dtype.h"
 #include "common/status_macros.h"
+#include "formats/safetensors_dtype.h"
 #include "nlohmann/json.hpp"
 
 namespace ps {

@@ -1,4 +1,4 @@
-#include "common/safetensors.h"
+#include "formats/safetensors.h"
 
 #include <cmath>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "common/npy_header.h"
+#include "formats/npy_header.h"
 
 #include <set>
 #include <string>

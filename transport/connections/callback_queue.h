@@ -1,6 +1,6 @@
 // Works around a race in gRPC's shutdown.
-#ifndef TRANSPORT_CALLBACK_QUEUE_H_
-#define TRANSPORT_CALLBACK_QUEUE_H_
+#ifndef TRANSPORT_CONNECTIONS_CALLBACK_QUEUE_H_
+#define TRANSPORT_CONNECTIONS_CALLBACK_QUEUE_H_
 
 namespace ps {
 
@@ -14,4 +14,4 @@ void KeepCallbackQueue();
 
 }  // namespace ps
 
-#endif  // TRANSPORT_CALLBACK_QUEUE_H_
+#endif  // TRANSPORT_CONNECTIONS_CALLBACK_QUEUE_H_

@@ -1,6 +1,6 @@
 // Creates sockets that listen at an address.
-#ifndef TRANSPORT_LISTENING_SOCKETS_H_
-#define TRANSPORT_LISTENING_SOCKETS_H_
+#ifndef TRANSPORT_CONNECTIONS_LISTENING_SOCKETS_H_
+#define TRANSPORT_CONNECTIONS_LISTENING_SOCKETS_H_
 
 #include <sys/socket.h>
 
@@ -25,4 +25,4 @@ int PortOf(int fd);
 
 }  // namespace ps
 
-#endif  // TRANSPORT_LISTENING_SOCKETS_H_
+#endif  // TRANSPORT_CONNECTIONS_LISTENING_SOCKETS_H_

@@ -1,4 +1,4 @@
-#include "transport/acceptor.h"
+#include "transport/connections/acceptor.h"
 
 #include <netdb.h>
 #include <netinet/in.h>
@@ -26,8 +26,8 @@
 #include "common/status_macros.h"
 #include "common/thread.h"
 #include "glog/logging.h"
-#include "transport/handshake_pace.h"
-#include "transport/listening_sockets.h"
+#include "transport/connections/handshake_pace.h"
+#include "transport/connections/listening_sockets.h"
 
 namespace ps {
 namespace {

@@ -1,8 +1,8 @@
 // Reads and writes arrays in NumPy's .npy files, as numpy.save() writes and
 // numpy.load() reads. The arrays have one or two dimensions and are row-major
 // ("C order") and little-endian; T is float (dtype '<f4') or int64_t ('<i8').
-#ifndef COMMON_NPY_H_
-#define COMMON_NPY_H_
+#ifndef FORMATS_NPY_H_
+#define FORMATS_NPY_H_
 
 #include <cstdint>
 #include <string>
@@ -97,4 +97,4 @@ extern template class NpyWriter<int64_t>;
 
 }  // namespace ps
 
-#endif  // COMMON_NPY_H_
+#endif  // FORMATS_NPY_H_

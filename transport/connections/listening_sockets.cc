@@ -1,4 +1,4 @@
-#include "transport/listening_sockets.h"
+#include "transport/connections/listening_sockets.h"
 
 #include <fcntl.h>
 #include <netdb.h>

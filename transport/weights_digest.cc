@@ -1,4 +1,4 @@
-#include "common/weights_digest.h"
+#include "transport/weights_digest.h"
 
 #include <xxhash.h>
 

@@ -1,6 +1,6 @@
 // The element types that a safetensors file may name.
-#ifndef COMMON_SAFETENSORS_DTYPE_H_
-#define COMMON_SAFETENSORS_DTYPE_H_
+#ifndef FORMATS_SAFETENSORS_DTYPE_H_
+#define FORMATS_SAFETENSORS_DTYPE_H_
 
 #include <cstdint>
 
@@ -21,4 +21,4 @@ void WidenToFloat(absl::string_view dtype, absl::string_view data,
 
 }  // namespace ps
 
-#endif  // COMMON_SAFETENSORS_DTYPE_H_
+#endif  // FORMATS_SAFETENSORS_DTYPE_H_

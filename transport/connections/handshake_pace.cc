@@ -1,4 +1,4 @@
-#include "transport/handshake_pace.h"
+#include "transport/connections/handshake_pace.h"
 
 #include <algorithm>
 

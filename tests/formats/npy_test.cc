@@ -1,4 +1,4 @@
-#include "common/npy.h"
+#include "formats/npy.h"
 
 #include <dirent.h>
 #include <stdlib.h>

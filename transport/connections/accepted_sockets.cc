@@ -1,4 +1,4 @@
-#include "transport/accepted_sockets.h"
+#include "transport/connections/accepted_sockets.h"
 
 #include <utility>
 

@@ -1,12 +1,12 @@
 // Gives a gRPC server its connections from an Acceptor.
-#ifndef TRANSPORT_ACCEPTED_SOCKETS_H_
-#define TRANSPORT_ACCEPTED_SOCKETS_H_
+#ifndef TRANSPORT_CONNECTIONS_ACCEPTED_SOCKETS_H_
+#define TRANSPORT_CONNECTIONS_ACCEPTED_SOCKETS_H_
 
 #include <memory>
 
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server_builder.h"
-#include "transport/acceptor.h"
+#include "transport/connections/acceptor.h"
 
 namespace ps {
 
@@ -18,4 +18,4 @@ Acceptor::Take TakeSockets(
 
 }  // namespace ps
 
-#endif  // TRANSPORT_ACCEPTED_SOCKETS_H_
+#endif  // TRANSPORT_CONNECTIONS_ACCEPTED_SOCKETS_H_

@@ -5,8 +5,8 @@
 // of the text that follows in two (version 1) or four (2 and 3) bytes,
 // little-endian; then a Python dictionary as text, with the keys 'descr',
 // 'fortran_order' and 'shape', padded with spaces and ended by a line feed.
-#ifndef COMMON_NPY_HEADER_H_
-#define COMMON_NPY_HEADER_H_
+#ifndef FORMATS_NPY_HEADER_H_
+#define FORMATS_NPY_HEADER_H_
 
 #include <cstdint>
 #include <string>
@@ -51,4 +51,4 @@ std::string NpyHeaderBytes(const NpyHeader& header);
 
 }  // namespace ps
 
-#endif  // COMMON_NPY_HEADER_H_
+#endif  // FORMATS_NPY_HEADER_H_

@@ -1,4 +1,4 @@
-#include "common/safetensors_dtype.h"
+#include "formats/safetensors_dtype.h"
 
 #include <cstring>
 
