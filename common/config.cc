@@ -1,7 +1,6 @@
 #include "common/config.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <memory>
 #include <string>
@@ -23,6 +22,7 @@
 #include "common/counted.h"
 #include "common/device_name.h"
 #include "common/external_model.h"
+#include "common/field_rules.h"
 #include "common/host_and_port.h"
 #include "common/job_fields.h"
 #include "common/nearest_word.h"
@@ -258,86 +258,7 @@ absl::StatusOr<Message*> MessageAt(const NameAndIndex& part,
                            : "is not a list"));
 }
 
-// Checks the fields that no plug-in owns.
-void CheckRanges(const JobConfig& config, ConfigProblems* problems) {
-  const auto require = [problems](bool ok, const std::string& field, auto value,
-                                  const std::string& rule) {
-    if (!ok) problems->Add(field, absl::StrCat(value), rule);
-  };
-  const TrainingConfig& training = config.training();
-  require(training.batch_size() >= 1, "training.batch_size",
-          training.batch_size(), "must be at least 1");
-  require(training.epochs() >= 1, "training.epochs", training.epochs(),
-          "must be at least 1");
-  require(training.max_iterations() >= 0, "training.max_iterations",
-          training.max_iterations(), "must be at least 0 (0: no limit)");
-  require(training.evaluate_every_epochs() >= 0,
-          "training.evaluate_every_epochs", training.evaluate_every_epochs(),
-          "must be at least 0 (0: only at the end)");
-  require(training.evaluate_every_iterations() >= 0,
-          "training.evaluate_every_iterations",
-          training.evaluate_every_iterations(),
-          "must be at least 0 (0: evaluate_every_epochs counts)");
-  const EarlyStoppingConfig& stopping = training.early_stopping();
-  require(stopping.patience() >= 0, "training.early_stopping.patience",
-          stopping.patience(), "must be at least 0 (0: never)");
-  require(std::isfinite(stopping.min_delta()) && stopping.min_delta() >= 0,
-          "training.early_stopping.min_delta", stopping.min_delta(),
-          "must be at least 0");
-  require(stopping.patience() <= 0 || !WorkersDrift(config),
-          "training.early_stopping.patience", stopping.patience(),
-          "must be 0 unless consistency.mode is SYNCHRONOUS and "
-          "consistency.step_timeout_seconds 0: otherwise workers cannot end "
-          "after the same push");
-  require(std::isfinite(training.bucket_megabytes()) &&
-              training.bucket_megabytes() >= 0,
-          "training.bucket_megabytes", training.bucket_megabytes(),
-          "must be at least 0 (0: one bucket)");
-  require(training.dump_gradients().every() >= 0,
-          "training.dump_gradients.every", training.dump_gradients().every(),
-          "must be at least 0 (0: none)");
-  require(training.trace_iteration() >= 0, "training.trace_iteration",
-          training.trace_iteration(), "must be at least 0");
-  require(config.checkpoint().every() >= 0, "checkpoint.every",
-          config.checkpoint().every(), "must be at least 0 (0: never)");
-  require(config.checkpoint().keep_last() >= 2, "checkpoint.keep_last",
-          config.checkpoint().keep_last(), "must be at least 2");
-  require(config.checkpoint().log_megabytes() >= 1, "checkpoint.log_megabytes",
-          config.checkpoint().log_megabytes(), "must be at least 1");
-  require(!config.checkpoint().replace_lost_workers() || !WorkersDrift(config),
-          "checkpoint.replace_lost_workers", "true",
-          "must be false unless consistency.mode is SYNCHRONOUS and "
-          "consistency.step_timeout_seconds 0");
-  // These rules correct the bias of the first steps by the iteration, so
-  // moments that start anew would make steps several times too long.
-  const std::string& own_rule = config.worker_optimizer().name();
-  require(!config.checkpoint().replace_lost_workers() ||
-              (own_rule != "adam" && own_rule != "adamw"),
-          "checkpoint.replace_lost_workers", "true",
-          "must be false with worker_optimizer adam and adamw, whose moments "
-          "would be lost");
-  require(config.checkpoint().grace_seconds() >= 1, "checkpoint.grace_seconds",
-          config.checkpoint().grace_seconds(), "must be at least 1");
-  require(
-      IsJobName(config.name()), "name",
-      absl::StrCat("\"", absl::CHexEscape(config.name()), "\""),
-      "must be 1 to 64 letters, digits, \".\", \"_\" and \"-\", the first a "
-      "letter or a digit");
-  const ClusterConfig& cluster = config.cluster();
-  require(cluster.num_workers() >= 1 && cluster.num_workers() <= 1024,
-          "cluster.num_workers", cluster.num_workers(), "must be in [1, 1024]");
-  require(cluster.num_servers() >= 1 && cluster.num_servers() <= 256,
-          "cluster.num_servers", cluster.num_servers(), "must be in [1, 256]");
-  require(cluster.max_slice_elements() >= 1 << 10 &&
-              cluster.max_slice_elements() <= 1 << 24,
-          "cluster.max_slice_elements", cluster.max_slice_elements(),
-          "must be in [1024, 16777216]");
-  require(cluster.connections() >= 1 && cluster.connections() <= 64,
-          "cluster.connections", cluster.connections(), "must be in [1, 64]");
-  require(
-      cluster.credit_megabytes() >= 1 && cluster.credit_megabytes() <= 1 << 20,
-      "cluster.credit_megabytes", cluster.credit_megabytes(),
-      "must be in [1, 2^20]");
+void CheckServers(const ClusterConfig& cluster, ConfigProblems* problems) {
   if (cluster.servers_size() != 0 &&
       cluster.servers_size() != cluster.num_servers()) {
     problems->Add(
@@ -348,71 +269,66 @@ void CheckRanges(const JobConfig& config, ConfigProblems* problems) {
   }
   for (int i = 0; i < cluster.servers_size(); ++i) {
     const std::string& address = cluster.servers(i);
-    require(
-        IsServerAddress(address), absl::StrCat("cluster.servers[", i, "]"),
-        absl::StrCat("\"", address, "\""),
+    const std::string field = absl::StrCat("cluster.servers[", i, "]");
+    const std::string value = absl::StrCat("\"", address, "\"");
+    problems->CheckThat(
+        IsServerAddress(address), field, value,
         absl::StrCat(kHostAndPortRule, ", or unix:/path of at most 107 bytes"));
     const auto parts = ParseHostAndPort(address);
     const int same = static_cast<int>(
         std::find(cluster.servers().begin(), cluster.servers().end(), address) -
         cluster.servers().begin());
-    require(same == i || (parts.has_value() && parts->port == 0),
-            absl::StrCat("cluster.servers[", i, "]"),
-            absl::StrCat("\"", address, "\""),
-            absl::StrCat("must differ from cluster.servers[", same, "]"));
+    problems->CheckThat(
+        same == i || (parts.has_value() && parts->port == 0), field, value,
+        absl::StrCat("must differ from cluster.servers[", same, "]"));
   }
-  const auto positive = [&require](double value, const std::string& field) {
-    require(std::isfinite(value) && value > 0, field, value,
-            "must be above 0 seconds");
-  };
-  positive(cluster.startup_timeout_seconds(),
-           "cluster.startup_timeout_seconds");
-  positive(cluster.lost_worker_timeout_seconds(),
-           "cluster.lost_worker_timeout_seconds");
-  positive(cluster.lost_server_timeout_seconds(),
-           "cluster.lost_server_timeout_seconds");
+}
+
+// Checks what depends on several fields, or has a form of its own, in the
+// fields that no plug-in owns.
+void CheckCommonFields(const JobConfig& config, ConfigProblems* problems) {
+  problems->CheckThat(
+      IsJobName(config.name()), "name",
+      absl::StrCat("\"", absl::CHexEscape(config.name()), "\""),
+      "must be 1 to 64 letters, digits, \".\", \"_\" and \"-\", the first a "
+      "letter or a digit");
+  const TrainingConfig& training = config.training();
+  problems->CheckThat(
+      training.early_stopping().patience() <= 0 || !WorkersDrift(config),
+      "training.early_stopping.patience", training.early_stopping().patience(),
+      "must be 0 unless consistency.mode is SYNCHRONOUS and "
+      "consistency.step_timeout_seconds 0: otherwise workers cannot end "
+      "after the same push");
+  const bool replaces = config.checkpoint().replace_lost_workers();
+  problems->CheckThat(
+      !replaces || !WorkersDrift(config), "checkpoint.replace_lost_workers",
+      "true",
+      "must be false unless consistency.mode is SYNCHRONOUS and "
+      "consistency.step_timeout_seconds 0");
+  // These rules correct the bias of the first steps by the iteration, so
+  // moments that start anew would make steps several times too long.
+  const std::string& own_rule = config.worker_optimizer().name();
+  problems->CheckThat(
+      !replaces || (own_rule != "adam" && own_rule != "adamw"),
+      "checkpoint.replace_lost_workers", "true",
+      "must be false with worker_optimizer adam and adamw, whose moments "
+      "would be lost");
+  CheckServers(config.cluster(), problems);
   CheckConsistency(config, problems);
-  const int worker_threads = config.machine().worker_threads();
-  require(worker_threads >= 0 && worker_threads <= 1024,
-          "machine.worker_threads", worker_threads,
-          "must be in [0, 1024] (0: as many as there are cores)");
-  const int server_threads = config.machine().server_threads();
-  require(server_threads >= 1 && server_threads <= 1024,
-          "machine.server_threads", server_threads, "must be in [1, 1024]");
-  const int loader_threads = config.machine().loader_threads();
-  require(loader_threads >= 0 && loader_threads <= 256,
-          "machine.loader_threads", loader_threads, "must be in [0, 256]");
-  const int prefetch_batches = config.machine().prefetch_batches();
-  require(prefetch_batches >= 1 && prefetch_batches <= 1024,
-          "machine.prefetch_batches", prefetch_batches, "must be in [1, 1024]");
-  require(ParseDeviceName(config.machine().device()).has_value(),
-          "machine.device", absl::StrCat("\"", config.machine().device(), "\""),
-          kDeviceNameRule);
-  require(training.precision() == TrainingConfig::FP32 ||
-              config.machine().device() != "cpu",
-          "training.precision",
-          TrainingConfig::Precision_Name(training.precision()),
-          "must be FP32 where machine.device is \"cpu\"");
-  const int64_t megabytes = config.machine().device_memory_megabytes();
-  require(megabytes >= 0 && megabytes <= 1 << 24,
-          "machine.device_memory_megabytes", megabytes,
-          "must be in [0, 2^24] (0: a share of the device)");
-  require(config.machine().workers_on_machine() >= 1,
-          "machine.workers_on_machine", config.machine().workers_on_machine(),
-          "must be at least 1");
-  require(
-      !config.machine().cudnn_recurrent() || !config.machine().deterministic(),
+  const MachineConfig& machine = config.machine();
+  problems->CheckThat(
+      ParseDeviceName(machine.device()).has_value(), "machine.device",
+      absl::StrCat("\"", machine.device(), "\""), kDeviceNameRule);
+  problems->CheckThat(
+      training.precision() == TrainingConfig::FP32 || machine.device() != "cpu",
+      "training.precision",
+      TrainingConfig::Precision_Name(training.precision()),
+      "must be FP32 where machine.device is \"cpu\"");
+  problems->CheckThat(
+      !machine.cudnn_recurrent() || !machine.deterministic(),
       "machine.cudnn_recurrent", "true",
       "must be false unless machine.deterministic is false, since cuDNN "
       "does not promise the same bits in every run");
-}
-
-ConfigProblems FindProblems(const JobConfig& config) {
-  ConfigProblems problems;
-  CheckRanges(config, &problems);
-  CheckExternalModel(config, &problems);
-  for (const ConfigCheck check : ConfigChecks()) check(config, &problems);
-  return problems;
 }
 
 // Applies those overrides that can be applied.
@@ -534,6 +450,15 @@ absl::Status ApplyOverride(absl::string_view assignment, JobConfig* config) {
   }
   *config = std::move(changed);
   return absl::OkStatus();
+}
+
+ConfigProblems FindProblems(const JobConfig& config) {
+  ConfigProblems problems;
+  CheckFields(config, "", &problems);
+  CheckCommonFields(config, &problems);
+  CheckExternalModel(config, &problems);
+  for (const ConfigCheck check : ConfigChecks()) check(config, &problems);
+  return problems;
 }
 
 absl::Status ValidateConfig(const JobConfig& config) {

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/config_check.h"
 #include "proto/config.pb.h"
 
 namespace ps {
@@ -31,9 +32,12 @@ absl::StatusOr<JobConfig> LoadConfig(const std::string& path);
 // it should have.
 absl::Status ApplyOverride(absl::string_view assignment, JobConfig* config);
 
-// Checks every rule of config.proto and runs the checks of all linked-in
-// plug-ins. Errors: kInvalidArgument with one line per problem: field path,
-// value, rule.
+// Checks the rules of all fields, and runs the checks of all linked-in
+// plug-ins.
+ConfigProblems FindProblems(const JobConfig& config);
+
+// Does the same. Errors: kInvalidArgument with one line per problem: field
+// path, value, rule.
 absl::Status ValidateConfig(const JobConfig& config);
 
 // Loads the job that a command line describes: LoadConfig, then ApplyOverride

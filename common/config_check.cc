@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace ps {
 namespace {
@@ -21,6 +22,11 @@ void ConfigProblems::Add(const std::string& field, const std::string& value,
                          const std::string& rule) {
   lines_.push_back(absl::StrCat(field, " is ", value, "; ", rule));
   fields_.push_back(field);
+}
+
+absl::Status ConfigProblems::ToStatus() const {
+  if (lines_.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrJoin(lines_, "; "));
 }
 
 bool RegisterConfigCheck(ConfigCheck check) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
 namespace ps {
@@ -29,6 +30,9 @@ class ConfigProblems {
                  const std::string& rule) {
     if (!holds) Add(field, absl::StrCat(value), rule);
   }
+
+  // Returns kInvalidArgument with all lines, separated by "; ", or OK.
+  absl::Status ToStatus() const;
 
   const std::vector<std::string>& lines() const { return lines_; }
   // The field of each line.

@@ -1,6 +1,5 @@
 #include "common/consistency.h"
 
-#include <cmath>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -42,10 +41,6 @@ void CheckConsistency(const JobConfig& config, ConfigProblems* problems) {
   const int num_workers = config.cluster().num_workers();
   const int min_workers = consistency.min_workers();
   const double timeout = consistency.step_timeout_seconds();
-  require(consistency.staleness() >= 0 && consistency.staleness() <= 1000000,
-          "staleness", consistency.staleness(), "must be in [0, 1000000]");
-  require(std::isfinite(timeout) && timeout >= 0, "step_timeout_seconds",
-          timeout, "must be at least 0 (0: wait for all workers)");
   require(synchronous || timeout == 0, "step_timeout_seconds", timeout,
           "must be 0 unless consistency.mode is SYNCHRONOUS: in other modes no "
           "update waits for several workers");
@@ -63,17 +58,10 @@ void CheckConsistency(const JobConfig& config, ConfigProblems* problems) {
       min_workers,
       "needs consistency.step_timeout_seconds above 0 when consistency.mode "
       "is SYNCHRONOUS");
-  require(consistency.local_steps() >= 1, "local_steps",
-          consistency.local_steps(), "must be at least 1");
   require(consistency.local_steps() <= 1 || config.has_worker_optimizer(),
           "local_steps", consistency.local_steps(),
           "must be 1 without worker_optimizer, whose steps a worker takes "
           "between two pushes");
-  require(consistency.digest_every() >= 0, "digest_every",
-          consistency.digest_every(), "must be at least 0 (0: never)");
-  const double factor = consistency.push_norms().factor();
-  require(std::isfinite(factor) && factor > 1, "push_norms.factor", factor,
-          "must be above 1");
   require(synchronous || consistency.digest_every() == 0, "digest_every",
           consistency.digest_every(),
           "must be 0 unless consistency.mode is SYNCHRONOUS: workers hold "

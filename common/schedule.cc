@@ -49,39 +49,18 @@ double PolynomialShare(double progress, double power) {
 
 void CheckScheduleConfig(const JobConfig& job, ConfigProblems* problems) {
   const ScheduleConfig& config = job.schedule();
-  const auto require = [problems](bool ok, const std::string& field, auto value,
-                                  const std::string& rule) {
-    if (!ok) problems->Add(field, absl::StrCat(value), rule);
-  };
-  const std::string& name = config.name();
-  require(name == "constant" || name == "step" || name == "cosine" ||
-              name == "polynomial",
-          "schedule.name", absl::StrCat("\"", name, "\""),
-          "must be one of constant, step, cosine, polynomial");
-  require(config.warmup_updates() >= 0, "schedule.warmup_updates",
-          config.warmup_updates(), "must be at least 0");
-  require(config.gamma() > 0 && config.gamma() <= 1, "schedule.gamma",
-          config.gamma(), "must be in (0, 1]");
-  require(config.period() >= 0, "schedule.period", config.period(),
-          "must be at least 0");
   for (int i = 0; i < config.milestones_size(); ++i) {
     const int64_t before = i == 0 ? -1 : config.milestones(i - 1);
-    require(config.milestones(i) > before,
-            absl::StrCat("schedule.milestones[", i, "]"), config.milestones(i),
-            "must be at least 0 and above the one before it");
+    problems->CheckThat(config.milestones(i) > before,
+                        absl::StrCat("schedule.milestones[", i, "]"),
+                        config.milestones(i),
+                        "must be at least 0 and above the one before it");
   }
-  if (name == "step" && config.milestones_size() == 0 && config.period() == 0) {
+  if (config.name() == "step" && config.milestones_size() == 0 &&
+      config.period() == 0) {
     problems->Add("schedule.name", "\"step\"",
                   "needs schedule.milestones or schedule.period");
   }
-  require(config.total_updates() >= 0, "schedule.total_updates",
-          config.total_updates(), "must be at least 0 (0: the whole job)");
-  require(std::isfinite(config.end_learning_rate()) &&
-              config.end_learning_rate() >= 0,
-          "schedule.end_learning_rate", config.end_learning_rate(),
-          "must be at least 0");
-  require(std::isfinite(config.power()) && config.power() > 0, "schedule.power",
-          config.power(), "must be above 0");
 }
 
 const bool ps_schedule_check = RegisterConfigCheck(CheckScheduleConfig);

@@ -1,19 +1,18 @@
 // Checks the compressor part of a job, and reports every problem in it.
 #include "common/config_check.h"
 
-#include <cmath>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/consistency.h"
+#include "common/field_rules.h"
 #include "common/nearest_word.h"
 #include "compressors/automatic/options_check.h"
 #include "compressors/combination_check.h"
 #include "compressors/compressor.h"
 #include "compressors/new_compressor.h"
 #include "compressors/payload/payload.h"
-#include "compressors/selectors/selector_options_check.h"
 #include "proto/config.pb.h"
 
 namespace ps {
@@ -96,22 +95,19 @@ bool CheckAlone(const CompressorConfig& compressor, const std::string& path,
                 ConfigProblems* problems) {
   CheckName(path + "name", compressor.name(), CompressorRegistry().Names(),
             problems);
-  problems->CheckThat(compressor.ratio() > 0 && compressor.ratio() <= 1,
-                      path + "ratio", compressor.ratio(), "must be in (0, 1]");
   CheckName(path + "index_code", compressor.index_code(), IndexCodeNames(),
             problems);
   const size_t before = problems->lines().size();
   CheckName(path + "value_code", compressor.value_code(), ValueCodeNames(),
             problems);
-  CheckValueCodeConfig(compressor.values(), path + "values.", problems);
-  const bool known = problems->lines().size() == before;
+  const bool known = problems->lines().size() == before &&
+                     CheckFields(compressor.values()).ok();
   if (known) {
     CheckOwnCode(compressor, path, problems);
     if (!FindCompressor(compressor.name()).writes_own_code) {
       CheckCombination(compressor, path, problems);
     }
   }
-  CheckSelectorOptions(compressor, path, problems);
   CheckAutoOptions(compressor, path, problems);
   return known;
 }

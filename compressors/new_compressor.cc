@@ -1,14 +1,12 @@
 #include "compressors/new_compressor.h"
 
-#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "common/field_rules.h"
 #include "common/status_macros.h"
 #include "compressors/combination_check.h"
 #include "compressors/payload/payload.h"
-#include "compressors/selectors/selector_options_check.h"
 #include "compressors/wrappers/gradient_clipping.h"
 #include "compressors/wrappers/momentum_correction.h"
 #include "compressors/wrappers/partial_feedback.h"
@@ -17,10 +15,6 @@
 
 namespace ps {
 namespace {
-
-// A ratio below 4^-1000 is not representable, so more stages would have no
-// effect.
-constexpr int kMaxWarmupStages = 1000;
 
 absl::Status CheckSizes(const CompressorOptions& options) {
   if (options.dense_size < 0 || options.dense_size > kMaxDenseSize) {
@@ -66,11 +60,8 @@ absl::Status CheckOptions(const CompressorOptions& options) {
   codes.index_code = options.config.index_code();
   codes.value_code = options.config.value_code();
   codes.value_config = options.config.values();
+  PS_RETURN_IF_ERROR(CheckFields(options.config));
   PS_RETURN_IF_ERROR(CheckPayloadCodes(codes));
-  if (!(options.config.ratio() > 0 && options.config.ratio() <= 1)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "ratio is ", options.config.ratio(), "; must be in (0, 1]"));
-  }
   if (options.num_workers < 1) {
     return absl::InvalidArgumentError(absl::StrCat(
         "num_workers is ", options.num_workers, "; must be at least 1"));
@@ -80,11 +71,8 @@ absl::Status CheckOptions(const CompressorOptions& options) {
   if (!FindCompressor(options.config.name()).writes_own_code) {
     CheckCombination(options.config, "", &problems);
   }
-  CheckSelectorOptions(options.config, "", &problems);
   CheckWrappers(options.config, "", &problems);
-  if (!problems.lines().empty()) {
-    return absl::InvalidArgumentError(absl::StrJoin(problems.lines(), "; "));
-  }
+  PS_RETURN_IF_ERROR(problems.ToStatus());
   PS_RETURN_IF_ERROR(CheckSizes(options));
   return CheckTensors(options);
 }
@@ -124,41 +112,14 @@ absl::StatusOr<std::unique_ptr<Compressor>> NewCompressor(
 
 void CheckWrappers(const CompressorConfig& config, const std::string& path,
                    ConfigProblems* problems) {
-  // This form of the checks reports NaN too.
-  if (!(config.clip_norm() >= 0 && std::isfinite(config.clip_norm()))) {
-    problems->Add(path + "clip_norm", absl::StrCat(config.clip_norm()),
-                  "must be finite and above 0, or 0 for no limit");
-  }
-  const double momentum = config.momentum_correction().momentum();
-  if (!(momentum >= 0 && momentum < 1)) {
-    problems->Add(path + "momentum_correction.momentum", absl::StrCat(momentum),
-                  "must be in (0, 1), or 0 for none");
-  }
-  if (momentum > 0 && !config.error_feedback()) {
-    problems->Add(path + "error_feedback", "false",
-                  "must be true with momentum_correction, which adds to the "
-                  "residual");
-  }
-  const double share = config.feedback_share();
-  if (!(share > 0 && share <= 1)) {
-    problems->Add(path + "feedback_share", absl::StrCat(share),
-                  "must be in (0, 1]");
-  } else if (share < 1 && !config.error_feedback()) {
-    problems->Add(path + "error_feedback", "false",
-                  "must be true with feedback_share below 1, which is about "
-                  "the residual");
-  }
-  const WarmupConfig& warmup = config.warmup();
-  if (warmup.stages() < 0 || warmup.stages() > kMaxWarmupStages) {
-    problems->Add(path + "warmup.stages", absl::StrCat(warmup.stages()),
-                  absl::StrCat("must be 1 to ", kMaxWarmupStages,
-                               ", or 0 for no warm-up"));
-  }
-  if (warmup.iterations_per_stage() < 1) {
-    problems->Add(path + "warmup.iterations_per_stage",
-                  absl::StrCat(warmup.iterations_per_stage()),
-                  "must be at least 1");
-  }
+  problems->CheckThat(
+      config.momentum_correction().momentum() == 0 || config.error_feedback(),
+      path + "error_feedback", "false",
+      "must be true with momentum_correction, which adds to the residual");
+  problems->CheckThat(
+      config.feedback_share() == 1 || config.error_feedback(),
+      path + "error_feedback", "false",
+      "must be true with feedback_share below 1, which is about the residual");
 }
 
 }  // namespace ps

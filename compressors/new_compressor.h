@@ -25,8 +25,8 @@ absl::StatusOr<std::unique_ptr<Compressor>> NewCompressor(
 absl::StatusOr<std::unique_ptr<Compressor>> NewCompressor(
     const CompressorOptions& options, const CompressorFactory& factory);
 
-// Reports every problem in the settings of the wrappers; `path` ends in a dot
-// or is empty.
+// Reports wrappers that need error feedback and do not have it; `path` ends in
+// a dot or is empty.
 void CheckWrappers(const CompressorConfig& config, const std::string& path,
                    ConfigProblems* problems);
 

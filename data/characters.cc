@@ -53,7 +53,6 @@ absl::StatusOr<std::string> ReadTexts(const std::string& directory,
 }
 
 absl::StatusOr<DatasetPair> NewCharacters(const DatasetOptions& options) {
-  PS_RETURN_IF_ERROR(FirstProblem(options.config, CheckText));
   const std::string& directory = options.config.directory();
   std::string note;
   PS_ASSIGN_OR_RETURN(const std::string contents, ReadTexts(directory, &note));

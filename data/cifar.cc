@@ -78,9 +78,6 @@ void CheckCifar(const JobConfig& config, ConfigProblems* problems) {
                    "shapes", problems);
   RequireDirectory(config, "cifar100", "train.bin and test.bin", "shapes",
                    problems);
-  RequireRange("cifar.crop_padding",
-               int64_t{config.data().cifar().crop_padding()}, 0, kCifarSide,
-               problems);
 }
 
 absl::StatusOr<DatasetPair> NewCifar(const CifarFormat& format,

@@ -3,19 +3,6 @@
 #include "absl/strings/str_cat.h"
 
 namespace ps {
-namespace {
-
-template <typename T>
-void RequireRangeOf(const std::string& field, T value, T low, T high,
-                    ConfigProblems* problems) {
-  // This form of the condition reports NaN too.
-  if (value >= low && value <= high) return;
-  problems->Add(absl::StrCat("data.", field), absl::StrCat(value),
-                absl::StrCat("must be in [", low, ", ", high, "]"));
-}
-
-}  // namespace
-
 void RequireDirectory(const JobConfig& config, const std::string& name,
                       const std::string& files, const std::string& generated,
                       ConfigProblems* problems) {
@@ -31,16 +18,6 @@ void RequireDirectory(const JobConfig& config, const std::string& name,
                        : ". To try the job on generated data: --set "
                          "data.name=",
                    generated));
-}
-
-void RequireRange(const std::string& field, int64_t value, int64_t low,
-                  int64_t high, ConfigProblems* problems) {
-  RequireRangeOf(field, value, low, high, problems);
-}
-
-void RequireRange(const std::string& field, double value, double low,
-                  double high, ConfigProblems* problems) {
-  RequireRangeOf(field, value, low, high, problems);
 }
 
 absl::Status FirstProblem(const DataConfig& config, ConfigCheck check) {

@@ -7,6 +7,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "common/config_check.h"
+#include "common/field_rules.h"
 #include "common/nearest_word.h"
 #include "common/status_macros.h"
 #include "data/config_rules.h"
@@ -46,8 +47,6 @@ void CheckValidationFraction(const JobConfig& config,
                              ConfigProblems* problems) {
   const std::string field = "data.validation_fraction";
   const double fraction = config.data().validation_fraction();
-  problems->CheckThat(fraction >= 0 && fraction < 1, field, fraction,
-                      "must be in [0, 1)");
   const std::string& name = config.data().name();
   problems->CheckThat(fraction == 0 || name == "characters" ||
                           name == "image_folder" || name == "labelled_text" ||
@@ -72,6 +71,7 @@ Registry<DatasetFactory>& DatasetRegistry() {
 absl::StatusOr<DatasetPair> NewDataset(const DatasetOptions& options) {
   PS_ASSIGN_OR_RETURN(const DatasetFactory factory,
                       DatasetRegistry().Find(options.config.name()));
+  PS_RETURN_IF_ERROR(CheckFields(options.config, "data."));
   PS_RETURN_IF_ERROR(FirstProblem(options.config, CheckValidationFraction));
   absl::StatusOr<DatasetPair> made = factory(options);
   if (absl::IsNotFound(made.status()) ||

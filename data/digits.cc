@@ -5,11 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "common/config_check.h"
 #include "common/random.h"
-#include "common/status_macros.h"
 #include "data/byte_images.h"
-#include "data/config_rules.h"
 #include "data/dataset.h"
 #include "data/digit_image.h"
 
@@ -49,18 +46,7 @@ ByteImages DrawDigits(const DatasetOptions& options, Split split,
   return images;
 }
 
-void CheckDigits(const JobConfig& config, ConfigProblems* problems) {
-  const DigitsConfig& digits = config.data().digits();
-  RequireRange("digits.train_examples", digits.train_examples(), 1,
-               kMaxGeneratedExamples, problems);
-  RequireRange("digits.test_examples", digits.test_examples(), 1,
-               kMaxGeneratedExamples, problems);
-  RequireRange("digits.noise", digits.noise(), 0, 1, problems);
-  RequireRange("digits.distortion", digits.distortion(), 0, 2, problems);
-}
-
 absl::StatusOr<DatasetPair> NewDigits(const DatasetOptions& options) {
-  PS_RETURN_IF_ERROR(FirstProblem(options.config, CheckDigits));
   const DigitsConfig& digits = options.config.digits();
   ByteImages train = DrawDigits(options, kTrain, digits.train_examples());
   ByteImages test = DrawDigits(options, kTest, digits.test_examples());
@@ -74,7 +60,6 @@ absl::StatusOr<DatasetPair> NewDigits(const DatasetOptions& options) {
 REGISTER_DATASET("digits",
                  "generated images of handwritten digits; needs no files",
                  NewDigits);
-const bool kDigitsCheckRegistered = RegisterConfigCheck(CheckDigits);
 
 }  // namespace
 }  // namespace ps

@@ -194,13 +194,10 @@ void CheckImageFolder(const JobConfig& config, ConfigProblems* problems) {
   RequireDirectory(config, "image_folder", "the folders train and test",
                    "shapes", problems);
   const ImageFolderConfig& images = config.data().image_folder();
-  RequireRange("image_folder.side", int64_t{images.side()}, 1, 4096, problems);
-  RequireRange("image_folder.test_resize", int64_t{images.test_resize()},
-               int64_t{images.side()}, 4096, problems);
-  if (!(images.min_area() > 0 && images.min_area() <= 1)) {
-    problems->Add("data.image_folder.min_area", absl::StrCat(images.min_area()),
-                  "must be in (0, 1]");
-  }
+  problems->CheckThat(
+      images.test_resize() >= images.side() && images.test_resize() <= 4096,
+      "data.image_folder.test_resize", images.test_resize(),
+      absl::StrCat("must be in [", images.side(), ", 4096]"));
 }
 
 absl::StatusOr<DatasetPair> NewImageFolder(const DatasetOptions& options) {

@@ -26,8 +26,6 @@ namespace {
 
 constexpr int32_t kNoWord = 0;
 constexpr int32_t kRareWord = 1;
-constexpr int64_t kMaxSteps = 4096;
-constexpr int64_t kMaxVocabulary = 1 << 24;  // These are exact as floats.
 
 struct Text {
   std::string name;  // "train.tsv line 3"
@@ -229,10 +227,6 @@ absl::StatusOr<std::vector<Text>> TestTexts(const DatasetOptions& options,
 void CheckLabelledText(const JobConfig& config, ConfigProblems* problems) {
   RequireDirectory(config, "labelled_text", "train.tsv and test.tsv",
                    /*generated=*/"", problems);
-  const LabelledTextConfig& text = config.data().labelled_text();
-  RequireRange("labelled_text.steps", text.steps(), 1, kMaxSteps, problems);
-  RequireRange("labelled_text.vocabulary", text.vocabulary(), kRareWord + 2,
-               kMaxVocabulary, problems);
 }
 
 absl::StatusOr<DatasetPair> NewLabelledText(const DatasetOptions& options) {

@@ -4,11 +4,8 @@
 
 #include <string>
 
-#include "common/config_check.h"
 #include "common/random.h"
-#include "common/status_macros.h"
 #include "data/byte_alphabet.h"
-#include "data/config_rules.h"
 #include "data/dataset.h"
 #include "data/phrase_text.h"
 #include "data/text_config.h"
@@ -29,22 +26,12 @@ constexpr int64_t kSentencesForAll = 2000;
 // training sentence by chance, since there are only about 10^5.
 enum Split : uint64_t { kTrain = 0, kTest = 1 };
 
-void CheckPhrases(const JobConfig& config, ConfigProblems* problems) {
-  const PhrasesConfig& phrases = config.data().phrases();
-  RequireRange("phrases.train_sentences", phrases.train_sentences(), 1,
-               kMaxGeneratedExamples, problems);
-  RequireRange("phrases.test_sentences", phrases.test_sentences(), 1,
-               kMaxGeneratedExamples, problems);
-}
-
 std::string Draw(uint64_t seed, Split split, int64_t count) {
   return DrawSentences(
       RandomKey(seed, kPhrasesPurpose, static_cast<uint64_t>(split)), count);
 }
 
 absl::StatusOr<DatasetPair> NewPair(const DatasetOptions& options, Task task) {
-  PS_RETURN_IF_ERROR(FirstProblem(options.config, CheckPhrases));
-  PS_RETURN_IF_ERROR(FirstProblem(options.config, CheckText));
   const PhrasesConfig& config = options.config.phrases();
   const std::string train =
       Draw(options.seed, kTrain, config.train_sentences());
@@ -75,7 +62,6 @@ REGISTER_DATASET("phrases", "generated text, word by word; needs no files",
 REGISTER_DATASET("phrase_characters",
                  "generated text, character by character; needs no files",
                  NewPhraseCharacters);
-const bool kPhrasesCheckRegistered = RegisterConfigCheck(CheckPhrases);
 
 }  // namespace
 }  // namespace ps

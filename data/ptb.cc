@@ -30,7 +30,6 @@ absl::StatusOr<std::string> ReadTreebank(const std::string& path) {
 }
 
 absl::StatusOr<DatasetPair> NewPtb(const DatasetOptions& options) {
-  PS_RETURN_IF_ERROR(FirstProblem(options.config, CheckText));
   const TextConfig& config = options.config.text();
   const std::string train_path =
       absl::StrCat(options.config.directory(), "/ptb.train.txt");

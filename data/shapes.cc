@@ -6,10 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "common/config_check.h"
 #include "common/random.h"
-#include "common/status_macros.h"
-#include "data/config_rules.h"
 #include "data/dataset.h"
 #include "data/image_converter.h"
 #include "data/shape_image.h"
@@ -81,18 +78,7 @@ class Shapes final : public Dataset {
   std::unique_ptr<ImageConverter> converter_;
 };
 
-void CheckShapes(const JobConfig& config, ConfigProblems* problems) {
-  const ShapesConfig& shapes = config.data().shapes();
-  RequireRange("shapes.train_examples", shapes.train_examples(), 1,
-               kMaxGeneratedExamples, problems);
-  RequireRange("shapes.test_examples", shapes.test_examples(), 1,
-               kMaxGeneratedExamples, problems);
-  RequireRange("shapes.side", int64_t{shapes.side()}, 16, 1024, problems);
-  RequireRange("shapes.noise", shapes.noise(), 0, 1, problems);
-}
-
 absl::StatusOr<DatasetPair> NewShapes(const DatasetOptions& options) {
-  PS_RETURN_IF_ERROR(FirstProblem(options.config, CheckShapes));
   const ShapesConfig& config = options.config.shapes();
   DatasetPair pair;
   pair.train =
@@ -104,7 +90,6 @@ absl::StatusOr<DatasetPair> NewShapes(const DatasetOptions& options) {
 REGISTER_DATASET("shapes",
                  "generated images in colour, in 10 classes; needs no files",
                  NewShapes);
-const bool kShapesCheckRegistered = RegisterConfigCheck(CheckShapes);
 
 }  // namespace
 }  // namespace ps

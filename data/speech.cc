@@ -219,7 +219,6 @@ std::string UnreadRecordings(const std::string& folder,
 }
 
 absl::StatusOr<DatasetPair> NewSpeech(const DatasetOptions& options) {
-  PS_RETURN_IF_ERROR(FirstProblem(options.config, CheckSpeech));
   const SpeechConfig& config = options.config.speech();
   const std::string& directory = options.config.directory();
   const bool holds_out = options.config.validation_fraction() > 0;

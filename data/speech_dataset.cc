@@ -13,14 +13,11 @@
 #include "absl/types/span.h"
 #include "common/labelled_sequences.h"
 #include "common/status_macros.h"
-#include "data/config_rules.h"
 
 namespace ps {
 namespace {
 
 constexpr int64_t kStepsMultiple = 32;
-
-const bool kSpeechCheckRegistered = RegisterConfigCheck(CheckSpeech);
 
 class SpeechDataset final : public Dataset, public LabelledSequences {
  public:
@@ -147,17 +144,6 @@ absl::StatusOr<std::unique_ptr<Dataset>> NewSpeechDataset(
   }
   return std::make_unique<SpeechDataset>(std::move(recordings), features,
                                          alphabet, std::move(labels));
-}
-
-void CheckSpeech(const JobConfig& config, ConfigProblems* problems) {
-  const SpeechConfig& speech = config.data().speech();
-  RequireRange("speech.window_milliseconds", speech.window_milliseconds(), 1,
-               1000, problems);
-  RequireRange("speech.hop_milliseconds", speech.hop_milliseconds(), 1, 1000,
-               problems);
-  RequireRange("speech.mel_filters", int64_t{speech.mel_filters()}, 1, 1024,
-               problems);
-  RequireRange("speech.max_seconds", speech.max_seconds(), 0.1, 3600, problems);
 }
 
 }  // namespace ps

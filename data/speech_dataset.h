@@ -8,11 +8,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "common/config_check.h"
 #include "data/dataset.h"
 #include "data/recordings.h"
 #include "data/speech_features.h"
-#include "proto/config.pb.h"
 
 namespace ps {
 
@@ -27,9 +25,6 @@ std::string SpeechAlphabet(const std::vector<const Recordings*>& sets);
 absl::StatusOr<std::unique_ptr<Dataset>> NewSpeechDataset(
     std::unique_ptr<Recordings> recordings, const SpeechFeatures& features,
     absl::string_view alphabet);
-
-// Adds the problems of data.speech.
-void CheckSpeech(const JobConfig& config, ConfigProblems* problems);
 
 }  // namespace ps
 

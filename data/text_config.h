@@ -1,11 +1,10 @@
-// Checks config rules that all data sets of text share.
+// The options that all data sets of text share.
 #ifndef DATA_TEXT_CONFIG_H_
 #define DATA_TEXT_CONFIG_H_
 
 #include <cstdint>
 
 #include "common/batch.h"
-#include "common/config_check.h"
 #include "proto/config.pb.h"
 
 namespace ps {
@@ -13,9 +12,6 @@ namespace ps {
 // Returns the tokens in a row: config.steps, or the task's usual value if
 // unset.
 int64_t StepsOf(const TextConfig& config, Task task);
-
-// Adds the problems of data.text.
-void CheckText(const JobConfig& config, ConfigProblems* problems);
 
 }  // namespace ps
 

@@ -8,10 +8,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/config_check.h"
 #include "common/random.h"
 #include "common/status_macros.h"
-#include "data/config_rules.h"
 #include "data/dataset.h"
 #include "data/recordings.h"
 #include "data/speech_dataset.h"
@@ -70,18 +68,7 @@ class ToneRecordings final : public Recordings {
   std::vector<std::string> texts_;
 };
 
-void CheckTones(const JobConfig& config, ConfigProblems* problems) {
-  const TonesConfig& tones = config.data().tones();
-  RequireRange("tones.train_examples", tones.train_examples(), 1,
-               kMaxGeneratedExamples, problems);
-  RequireRange("tones.test_examples", tones.test_examples(), 1,
-               kMaxGeneratedExamples, problems);
-  RequireRange("tones.noise", tones.noise(), 0, 1, problems);
-}
-
 absl::StatusOr<DatasetPair> NewTones(const DatasetOptions& options) {
-  PS_RETURN_IF_ERROR(FirstProblem(options.config, CheckTones));
-  PS_RETURN_IF_ERROR(FirstProblem(options.config, CheckSpeech));
   const TonesConfig& config = options.config.tones();
   PS_ASSIGN_OR_RETURN(
       const SpeechFeatures features,
@@ -101,7 +88,6 @@ absl::StatusOr<DatasetPair> NewTones(const DatasetOptions& options) {
 
 REGISTER_DATASET("tones", "generated sound with transcripts; needs no files",
                  NewTones);
-const bool kTonesCheckRegistered = RegisterConfigCheck(CheckTones);
 
 }  // namespace
 }  // namespace ps

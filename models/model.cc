@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/config_check.h"
 #include "common/external_model.h"
+#include "common/field_rules.h"
 #include "common/nearest_word.h"
 #include "common/status_macros.h"
 #include "proto/config.pb.h"
@@ -59,6 +60,7 @@ Registry<ModelFactory>& ModelRegistry() {
 
 absl::StatusOr<std::unique_ptr<Model>> NewModel(const ModelOptions& options) {
   PS_RETURN_IF_ERROR(CheckModelIsHere(options.config));
+  PS_RETURN_IF_ERROR(CheckFields(options.config, "model."));
   PS_RETURN_IF_ERROR(CheckExamples(options.example));
   PS_ASSIGN_OR_RETURN(const ModelFactory factory,
                       ModelRegistry().Find(options.config.name()));

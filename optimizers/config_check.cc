@@ -1,8 +1,7 @@
 // Checks the optimizer of a job and its requirements on other parts of the
-// config. A field is checked only if the rule reads it.
+// config.
 #include "common/config_check.h"
 
-#include <cmath>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,19 +11,13 @@
 #include "absl/strings/str_cat.h"
 #include "common/consistency.h"
 #include "common/external_model.h"
+#include "common/field_rules.h"
 #include "common/nearest_word.h"
 #include "optimizers/optimizer.h"
-#include "optimizers/optimizer_defaults.h"
 #include "optimizers/pushed_only.h"
 
 namespace ps {
 namespace {
-
-bool AtLeastZero(double value) { return std::isfinite(value) && value >= 0; }
-
-bool AboveZero(double value) { return std::isfinite(value) && value > 0; }
-
-bool IsPart(double value) { return value >= 0 && value < 1; }
 
 std::string Quoted(const std::string& text) {
   return absl::StrCat("\"", text, "\"");
@@ -33,60 +26,20 @@ std::string Quoted(const std::string& text) {
 // Checks the fields of one rule; `path` is "optimizer." or "worker_optimizer.".
 void CheckFieldsOfRule(const OptimizerConfig& config, const std::string& path,
                        ConfigProblems* problems) {
-  problems->CheckThat(AboveZero(config.learning_rate()), path + "learning_rate",
-                      config.learning_rate(), "must be above 0");
-  problems->CheckThat(AtLeastZero(WeightDecay(config)), path + "weight_decay",
-                      WeightDecay(config), "must be at least 0");
-  const auto is = [&config](const std::vector<std::string>& names) {
-    return absl::c_linear_search(names, config.name());
-  };
-  if (is({"momentum", "nesterov", "lars"})) {
-    problems->CheckThat(config.momentum() > 0 && config.momentum() < 1,
-                        path + "momentum", config.momentum(),
-                        is({"lars"})
-                            ? std::string("must be in (0, 1)")
-                            : absl::StrCat("must be in (0, 1); for none use ",
-                                           path, "name=sgd"));
-  }
-  if (is({"adam", "adamw", "lamb", "novograd"})) {
-    problems->CheckThat(IsPart(Beta1(config)), path + "beta1", Beta1(config),
-                        "must be in [0, 1)");
-    problems->CheckThat(IsPart(Beta2(config)), path + "beta2", Beta2(config),
-                        "must be in [0, 1)");
-  }
-  if (is({"adam", "adamw", "lamb", "novograd", "adagrad", "lars"})) {
-    problems->CheckThat(AtLeastZero(Epsilon(config)), path + "epsilon",
-                        Epsilon(config), "must be at least 0");
-  }
-  if (is({"momentum"})) {
-    problems->CheckThat(IsPart(config.dampening()), path + "dampening",
-                        config.dampening(), "must be in [0, 1)");
-  }
-  if (is({"nesterov"})) {
+  const std::string& name = config.name();
+  if (name == "momentum" || name == "nesterov" || name == "lars") {
     problems->CheckThat(
-        config.dampening() == 0, path + "dampening", config.dampening(),
-        absl::StrCat("must be 0 with ", path,
-                     "name \"nesterov\", which looks ahead by whole "
-                     "gradients"));
+        config.momentum() != 0, path + "momentum", config.momentum(),
+        name == "lars" ? std::string("must be in (0, 1)")
+                       : absl::StrCat("must be in (0, 1); for none use ", path,
+                                      "name=sgd"));
   }
-  if (is({"adagrad"})) {
-    problems->CheckThat(AtLeastZero(config.initial_accumulator()),
-                        path + "initial_accumulator",
-                        config.initial_accumulator(), "must be at least 0");
-    problems->CheckThat(AtLeastZero(config.learning_rate_decay()),
-                        path + "learning_rate_decay",
-                        config.learning_rate_decay(), "must be at least 0");
-  }
-  if (is({"lars"})) {
-    problems->CheckThat(AboveZero(config.trust_coefficient()),
-                        path + "trust_coefficient", config.trust_coefficient(),
-                        "must be above 0");
-  }
-  if (is({"lamb"})) {
-    problems->CheckThat(AtLeastZero(config.trust_clip()), path + "trust_clip",
-                        config.trust_clip(),
-                        "must be above 0, or 0 for no limit");
-  }
+  problems->CheckThat(
+      name != "nesterov" || config.dampening() == 0, path + "dampening",
+      config.dampening(),
+      absl::StrCat("must be 0 with ", path,
+                   "name \"nesterov\", which looks ahead by whole "
+                   "gradients"));
 }
 
 void CheckLayerRates(const OptimizerConfig& config, const std::string& path,
@@ -96,9 +49,7 @@ void CheckLayerRates(const OptimizerConfig& config, const std::string& path,
     const std::string at = absl::StrCat(path, "layer_rates[", i, "].");
     problems->CheckThat(!each.layers().empty(), at + "layers", "empty",
                         "must name tensors, as \"fc.*\"");
-    problems->CheckThat(AtLeastZero(each.rate()), at + "rate", each.rate(),
-                        "must be finite and above 0, or 0 for layers that "
-                        "keep their weights");
+    CheckFields(each, at, problems);
   }
 }
 
@@ -133,8 +84,6 @@ void CheckClipping(const JobConfig& job, ConfigProblems* problems) {
       "their own step ahead");
   const double clip_norm = job.optimizer().clip_norm();
   const std::string field = "optimizer.clip_norm";
-  problems->CheckThat(AtLeastZero(clip_norm), field, clip_norm,
-                      "must be finite and above 0, or 0 for no limit");
   if (clip_norm == 0) return;
   problems->CheckThat(
       job.compressor().clip_norm() == 0, field, clip_norm,
@@ -152,9 +101,6 @@ void CheckClipping(const JobConfig& job, ConfigProblems* problems) {
 void CheckDownlink(const JobConfig& job, ConfigProblems* problems) {
   const DownlinkConfig& downlink = job.downlink();
   const std::string& code = downlink.value_code();
-  problems->CheckThat(code == "fp32" || code == "fp16" || code == "bf16",
-                      "downlink.value_code", Quoted(code),
-                      "must be one of fp32, fp16, bf16");
   problems->CheckThat(
       code == "fp32" || !SendsDifferences(downlink), "downlink.value_code",
       Quoted(code),
@@ -245,12 +191,6 @@ void CheckWorkerOptimizer(const JobConfig& job, ConfigProblems* problems) {
       "optimizer.majority_vote", "true",
       "must be false with worker_optimizer: workers push steps, which "
       "are no votes");
-  problems->CheckThat(AtLeastZero(config.clip_norm()), path + "clip_norm",
-                      config.clip_norm(),
-                      "must be finite and above 0, or 0 for no limit");
-  problems->CheckThat(config.step_ahead() >= 0 && config.step_ahead() <= 1,
-                      path + "step_ahead", config.step_ahead(),
-                      "must be in [0, 1]");
   problems->CheckThat(job.optimizer().layer_rates().empty(),
                       "optimizer.layer_rates", "set",
                       "must be in worker_optimizer, which makes the steps");

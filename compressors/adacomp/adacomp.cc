@@ -8,13 +8,9 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "common/config_check.h"
 #include "common/status_macros.h"
 #include "compressors/adacomp/adacomp_bins.h"
 #include "compressors/adacomp/adacomp_words.h"
@@ -162,33 +158,8 @@ class AdaCompCoder final : public TensorCoder {
   std::vector<float> residual_ = std::vector<float>(kBlock);
 };
 
-void CheckConfig(const AdaCompConfig& config, const std::string& path,
-                 ConfigProblems* problems) {
-  const auto check_bin_size = [&](const std::string& field, int bin_size) {
-    if (bin_size >= 1 && bin_size <= kMaxAdaCompBinSize) return;
-    problems->Add(path + field, absl::StrCat(bin_size),
-                  absl::StrCat("must be 1 to ", kMaxAdaCompBinSize));
-  };
-  check_bin_size("convolution_bin_size", config.convolution_bin_size());
-  check_bin_size("bin_size", config.bin_size());
-  // This form of the condition reports NaN too.
-  if (!(config.scale_factor() >= 1 && std::isfinite(config.scale_factor()))) {
-    problems->Add(path + "scale_factor", absl::StrCat(config.scale_factor()),
-                  "must be finite and at least 1");
-  }
-  if (config.dense_below() < 0) {
-    problems->Add(path + "dense_below", absl::StrCat(config.dense_below()),
-                  "must be at least 0");
-  }
-}
-
 absl::StatusOr<std::unique_ptr<Compressor>> NewAdaComp(
     const CompressorOptions& options) {
-  ConfigProblems problems;
-  CheckConfig(options.config.adacomp(), "adacomp.", &problems);
-  if (!problems.lines().empty()) {
-    return absl::InvalidArgumentError(absl::StrJoin(problems.lines(), "; "));
-  }
   return NewTensorwiseCompressor(options,
                                  std::make_unique<AdaCompCoder>(options));
 }
@@ -196,12 +167,6 @@ absl::StatusOr<std::unique_ptr<Compressor>> NewAdaComp(
 REGISTER_COMPRESSOR("adacomp",
                     "the elements near the maximum of their bin; no ratio",
                     CompressorPlugin(NewAdaComp).WithOwnCode());
-
-[[maybe_unused]] const bool check_registered =
-    RegisterConfigCheck([](const JobConfig& config, ConfigProblems* problems) {
-      CheckConfig(config.compressor().adacomp(), "compressor.adacomp.",
-                  problems);
-    });
 
 }  // namespace
 }  // namespace ps

@@ -3,7 +3,6 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_join.h"
 #include "common/status_macros.h"
 #include "compressors/automatic/options_check.h"
 #include "compressors/new_compressor.h"
@@ -80,9 +79,7 @@ absl::StatusOr<std::unique_ptr<Compressor>> NewAutomatic(
     const CompressorOptions& options, const std::vector<bool>* compressed) {
   ConfigProblems problems;
   CheckAutoOptions(options.config, "", &problems);
-  if (!problems.lines().empty()) {
-    return absl::InvalidArgumentError(absl::StrJoin(problems.lines(), "; "));
-  }
+  PS_RETURN_IF_ERROR(problems.ToStatus());
   PS_ASSIGN_OR_RETURN(std::unique_ptr<Compressor> dense,
                       NewInner(options, "none", "bf16"));
   PS_ASSIGN_OR_RETURN(std::unique_ptr<Compressor> sparse,

@@ -10,9 +10,6 @@
 namespace ps {
 namespace {
 
-// Fewer iterations between probes would leave too few to measure.
-constexpr int kLeastDecideEvery = 10;
-
 // Returns the compressors with a target ratio that write no code of their own.
 // Those whose workers share positions need more than a worker's own choice.
 std::vector<std::string> Choices() {
@@ -38,11 +35,6 @@ void CheckAutoOptions(const CompressorConfig& config, const std::string& path,
     problems->Add(path + "auto.compressor", absl::StrCat("\"", name, "\""),
                   absl::StrCat("must be one that has a ratio: ",
                                absl::StrJoin(choices, ", ")));
-  }
-  if (config.auto_().decide_every() < kLeastDecideEvery) {
-    problems->Add(path + "auto.decide_every",
-                  absl::StrCat(config.auto_().decide_every()),
-                  absl::StrCat("must be at least ", kLeastDecideEvery));
   }
 }
 

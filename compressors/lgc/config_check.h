@@ -7,8 +7,8 @@
 
 namespace ps {
 
-// Errors: kInvalidArgument with all problems of config.lgc(), and if workers
-// share positions, of the fields that must have certain values for codes.
+// Errors: kInvalidArgument, if workers share positions, with all problems of
+// the fields that must have certain values for codes.
 absl::Status CheckLgcConfig(const CompressorConfig& config,
                             bool shares_positions);
 

@@ -22,7 +22,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "common/config_check.h"
 #include "compressors/payload/payload_buffer.h"
 #include "compressors/payload/payload_format.h"
 #include "proto/compressor_config.pb.h"
@@ -89,11 +88,6 @@ struct PayloadCodes {
 // Returns kInvalidArgument, with the known names or the range, unless these
 // codes are allowed in a config.
 absl::Status CheckPayloadCodes(const PayloadCodes& codes);
-
-// Reports every field of `config` that is out of range; `path` ends in a dot or
-// is empty.
-void CheckValueCodeConfig(const ValueCodeConfig& config,
-                          const std::string& path, ConfigProblems* problems);
 
 // Whether the result of EncodeElements depends on its random key.
 // CheckPayloadCodes must accept `codes`.

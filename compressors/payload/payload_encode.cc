@@ -1,10 +1,10 @@
 // Implements writing for payload.h.
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/field_rules.h"
 #include "common/status_macros.h"
 #include "compressors/index_codes/index_codec.h"
 #include "compressors/payload/payload.h"
@@ -121,10 +121,7 @@ absl::Status CheckPayloadCodes(const PayloadCodes& codes) {
                      "\"; known are: ", absl::StrJoin(index_codes, ", ")));
   }
   PS_RETURN_IF_ERROR(ValueCodecs().Find(codes.value_code).status());
-  ConfigProblems problems;
-  CheckValueCodeConfig(codes.value_config, "", &problems);
-  if (problems.lines().empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrJoin(problems.lines(), "; "));
+  return CheckFields(codes.value_config);
 }
 
 bool RoundsAtRandom(const PayloadCodes& codes) {
@@ -137,28 +134,6 @@ double CodingVariance(const PayloadCodes& codes) {
   const auto codec = ValueCodecs().Find(codes.value_code);
   CHECK(codec.ok()) << codec.status();
   return (*codec)->Error(codes.value_config).variance;
-}
-
-void CheckValueCodeConfig(const ValueCodeConfig& config,
-                          const std::string& path, ConfigProblems* problems) {
-  // This form of the condition reports NaN too.
-  if (!(config.bits() >= kMinLevelBits && config.bits() <= kMaxLevelBits)) {
-    problems->Add(
-        path + "bits", absl::StrCat(config.bits()),
-        absl::StrCat("must be ", kMinLevelBits, " to ", kMaxLevelBits));
-  }
-  if (!(config.bucket_size() >= 1 && config.bucket_size() <= kMaxBucketSize)) {
-    problems->Add(path + "bucket_size", absl::StrCat(config.bucket_size()),
-                  absl::StrCat("must be 1 to ", kMaxBucketSize));
-  }
-  if (!(config.clip() == 0 || config.clip() >= 1)) {
-    problems->Add(path + "clip", absl::StrCat(config.clip()),
-                  "must be at least 1, or 0 for none");
-  }
-  if (!(config.threshold() > 0 && std::isfinite(config.threshold()))) {
-    problems->Add(path + "threshold", absl::StrCat(config.threshold()),
-                  "must be finite and above 0");
-  }
 }
 
 absl::StatusOr<PayloadBuffer> EncodeElements(

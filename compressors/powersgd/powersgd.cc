@@ -10,13 +10,9 @@
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "common/config_check.h"
 #include "common/random.h"
 #include "common/status_macros.h"
 #include "compressors/powersgd/low_rank_factors.h"
@@ -163,27 +159,8 @@ class PowerSgdCoder final : public TensorCoder {
   std::vector<float> row_;  // Kept for its memory.
 };
 
-void CheckConfig(const PowerSgdConfig& config, const std::string& path,
-                 ConfigProblems* problems) {
-  if (config.rank() < 1 || config.rank() > kMaxLowRank) {
-    problems->Add(path + "rank", absl::StrCat(config.rank()),
-                  absl::StrCat("must be 1 to ", kMaxLowRank));
-  }
-  // This form of the condition reports NaN too.
-  const double rate = config.min_compression_rate();
-  if (!(rate >= 1 && std::isfinite(rate))) {
-    problems->Add(path + "min_compression_rate", absl::StrCat(rate),
-                  "must be finite and at least 1");
-  }
-}
-
 absl::StatusOr<std::unique_ptr<Compressor>> NewPowerSgd(
     const CompressorOptions& options) {
-  ConfigProblems problems;
-  CheckConfig(options.config.powersgd(), "powersgd.", &problems);
-  if (!problems.lines().empty()) {
-    return absl::InvalidArgumentError(absl::StrJoin(problems.lines(), "; "));
-  }
   return NewTensorwiseCompressor(options,
                                  std::make_unique<PowerSgdCoder>(options));
 }
@@ -191,12 +168,6 @@ absl::StatusOr<std::unique_ptr<Compressor>> NewPowerSgd(
 REGISTER_COMPRESSOR("powersgd",
                     "each matrix as a product of two narrow ones; no ratio",
                     CompressorPlugin(NewPowerSgd).WithOwnCode());
-
-[[maybe_unused]] const bool check_registered =
-    RegisterConfigCheck([](const JobConfig& config, ConfigProblems* problems) {
-      CheckConfig(config.compressor().powersgd(), "compressor.powersgd.",
-                  problems);
-    });
 
 }  // namespace
 }  // namespace ps

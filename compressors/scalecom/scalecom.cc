@@ -8,14 +8,10 @@
 
 #include <algorithm>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "common/config_check.h"
 #include "common/status_macros.h"
 #include "compressors/chunks/chunk_layout.h"
 #include "compressors/chunks/largest_of_chunks.h"
@@ -145,22 +141,10 @@ class ScaleComSelector final : public Selector {
   Selection of_tensor_;  // Kept for its memory.
 };
 
-void CheckConfig(const ScaleComConfig& config, const std::string& path,
-                 ConfigProblems* problems) {
-  if (config.dense_below() >= 0) return;
-  problems->Add(path + "dense_below", absl::StrCat(config.dense_below()),
-                "must be at least 0");
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Compressor>> NewScaleCom(
     const CompressorOptions& options) {
-  ConfigProblems problems;
-  CheckConfig(options.config.scalecom(), "scalecom.", &problems);
-  if (!problems.lines().empty()) {
-    return absl::InvalidArgumentError(absl::StrJoin(problems.lines(), "; "));
-  }
   return NewSparsifier(options, std::make_unique<ScaleComSelector>(options));
 }
 
@@ -169,12 +153,6 @@ namespace {
 REGISTER_COMPRESSOR("scalecom",
                     "the same positions of all workers, which one selects",
                     CompressorPlugin(NewScaleCom).SharingPositions());
-
-[[maybe_unused]] const bool check_registered =
-    RegisterConfigCheck([](const JobConfig& config, ConfigProblems* problems) {
-      CheckConfig(config.compressor().scalecom(), "compressor.scalecom.",
-                  problems);
-    });
 
 }  // namespace
 }  // namespace ps

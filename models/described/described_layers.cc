@@ -7,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/field_rules.h"
 #include "google/protobuf/descriptor.h"
 #include "models/described/layer_reading.h"
 
@@ -110,6 +111,11 @@ LayerReading BeginLayer(const LayerListConfig& list, size_t index,
                 absl::StrCat("must be 1 to ", kMaxNameLength,
                              " letters, digits, \".\", \"_\" and \"-\""));
   }
+  // ReadLayers checks the layers in a residual block.
+  CheckFields(
+      config,
+      [&layer](const std::string& field, const std::string& value,
+               const std::string& rule) { layer.Wrong(field, value, rule); });
   if (!network->names.insert(layer.name).second) {
     layer.Wrong("name", absl::StrCat("\"", layer.name, "\""),
                 "must not be the name of an earlier layer");

@@ -14,8 +14,6 @@
 namespace ps {
 namespace {
 
-constexpr int kMaxFeatures = 65536;
-
 const std::map<std::string, Activation>& Activations() {
   static const auto* const activations =
       new std::map<std::string, Activation>{{"relu", Activation::kRelu},
@@ -69,8 +67,6 @@ bool IsFeatures(const LayerReading& layer) {
 
 LayerShape ReadLinear(const LayerReading& layer) {
   const LinearConfig& config = layer.config.linear();
-  layer.CheckRange("linear.out_features", config.out_features(), 0,
-                   kMaxFeatures);
   const int64_t out_features = config.out_features() == 0
                                    ? layer.network->num_classes()
                                    : config.out_features();
@@ -100,14 +96,6 @@ LayerShape ReadLinear(const LayerReading& layer) {
 
 BatchNormOptions ReadBatchNormOptions(const LayerReading& layer) {
   const BatchNormConfig& config = layer.config.batch_norm();
-  if (!(config.epsilon() > 0 && config.epsilon() <= 1)) {
-    layer.Wrong("batch_norm.epsilon", absl::StrCat(config.epsilon()),
-                "must be in (0, 1]");
-  }
-  if (!(config.momentum() >= 0 && config.momentum() <= 1)) {
-    layer.Wrong("batch_norm.momentum", absl::StrCat(config.momentum()),
-                "must be in [0, 1]");
-  }
   if (layer.input.is(LayerShape::Kind::kSequence) ||
       layer.input.is(LayerShape::Kind::kTokens)) {
     layer.WrongInput(
@@ -151,9 +139,6 @@ LayerShape ReadActivation(const LayerReading& layer) {
 
 LayerShape ReadDropout(const LayerReading& layer) {
   const double probability = layer.config.dropout();
-  if (!(probability >= 0 && probability < 1)) {
-    layer.Wrong("dropout", absl::StrCat(probability), "must be in [0, 1)");
-  }
   if (layer.input.is(LayerShape::Kind::kTokens)) {
     layer.CheckKind(LayerShape::Kind::kSequence);
   }

@@ -1,5 +1,6 @@
 // Reads layers for images.
 
+#include <algorithm>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -11,9 +12,6 @@
 
 namespace ps {
 namespace {
-
-constexpr int kMaxExtent = 1024;
-constexpr int kMaxChannels = 65536;
 
 struct Extents {
   int64_t height = 0;  // 0 if it is wrong.
@@ -28,12 +26,7 @@ Extents ReadExtents(const LayerReading& layer, const std::string& field,
                 "must be one number, or height and width");
     return {};
   }
-  bool right = true;
-  for (const int32_t value : values) {
-    layer.CheckRange(field, value, 1, kMaxExtent);
-    right = right && value >= 1 && value <= kMaxExtent;
-  }
-  return right ? Extents{values[0], values[values.size() - 1]} : Extents{};
+  return {std::max(values[0], 0), std::max(values[values.size() - 1], 0)};
 }
 
 struct Window {
@@ -74,11 +67,6 @@ LayerShape Slide(const LayerReading& layer, const char* what, const Window& w) {
 
 LayerShape ReadConvolution(const LayerReading& layer) {
   const ConvolutionConfig& config = layer.config.convolution();
-  layer.CheckRange("convolution.out_channels", config.out_channels(), 1,
-                   kMaxChannels);
-  layer.CheckRange("convolution.stride", config.stride(), 1, kMaxExtent);
-  layer.CheckRange("convolution.padding", config.padding(), 0, kMaxExtent);
-  layer.CheckRange("convolution.groups", config.groups(), 1, kMaxChannels);
   Window window;
   window.extents =
       ReadExtents(layer, "convolution.kernel_size", config.kernel_size());
@@ -129,8 +117,6 @@ LayerShape ReadPooling(const LayerReading& layer) {
       is_max ? layer.config.max_pooling() : layer.config.average_pooling();
   const std::string field = is_max ? "max_pooling." : "average_pooling.";
   const int64_t size = config.kernel_size();
-  layer.CheckRange(field + "kernel_size", size, 1, kMaxExtent);
-  layer.CheckRange(field + "stride", config.stride(), 0, kMaxExtent);
   if (config.padding() < 0 || config.padding() > size / 2) {
     layer.Wrong(field + "padding", absl::StrCat(config.padding()),
                 "must be at least 0 and at most half of kernel_size");
@@ -178,9 +164,6 @@ LayerShape ReadAdaptivePooling(const LayerReading& layer) {
 
 LayerShape ReadSubsampling(const LayerReading& layer) {
   const SubsamplingConfig& config = layer.config.subsampling();
-  layer.CheckRange("subsampling.stride", config.stride(), 1, kMaxExtent);
-  layer.CheckRange("subsampling.out_channels", config.out_channels(), 0,
-                   kMaxChannels);
   SubsamplingShape shape;
   shape.stride = config.stride();
   shape.out_channels =

@@ -1,7 +1,5 @@
 #include "models/described/layer_reading.h"
 
-#include <cmath>
-
 #include "absl/strings/str_cat.h"
 
 namespace ps {
@@ -17,13 +15,6 @@ void LayerReading::WrongInput(const std::string& rule) const {
   network->problems->Add(
       absl::StrCat("the input of ", path, " (\"", name, "\")"), ToString(input),
       rule);
-}
-
-void LayerReading::CheckRange(const std::string& field, int64_t value,
-                              int64_t low, int64_t high) const {
-  if (value >= low && value <= high) return;
-  Wrong(field, absl::StrCat(value),
-        absl::StrCat("must be ", low, " to ", high));
 }
 
 bool LayerReading::CheckKind(LayerShape::Kind kind) const {
@@ -56,25 +47,14 @@ Initializer ReadInitialValues(const LayerReading& layer,
                               const std::string& field,
                               const InitialValuesConfig& config,
                               const Fans& fans, const Initializer& otherwise) {
-  const auto positive = [&](const char* kind, double value) {
-    if (value > 0 && std::isfinite(value)) return;
-    layer.Wrong(absl::StrCat(field, ".", kind), absl::StrCat(value),
-                "must be positive");
-  };
   switch (config.values_case()) {
     case InitialValuesConfig::VALUES_NOT_SET:
       break;
     case InitialValuesConfig::kConstant:
-      if (!std::isfinite(config.constant())) {
-        layer.Wrong(absl::StrCat(field, ".constant"),
-                    absl::StrCat(config.constant()), "must be finite");
-      }
       return Initializer::Constant(config.constant());
     case InitialValuesConfig::kUniform:
-      positive("uniform", config.uniform());
       return Initializer::Uniform(config.uniform());
     case InitialValuesConfig::kNormal:
-      positive("normal", config.normal());
       return Initializer::Normal(config.normal());
     case InitialValuesConfig::kHeNormal: {
       const bool in = config.he_normal() == InitialValuesConfig::FAN_IN;

@@ -63,9 +63,6 @@ struct LayerReading {
              const std::string& rule) const;
   void WrongInput(const std::string& rule) const;
 
-  // Reports a value that is not in [low, high].
-  void CheckRange(const std::string& field, int64_t value, int64_t low,
-                  int64_t high) const;
   // Reports an input of another kind; returns whether it may be of this kind.
   bool CheckKind(LayerShape::Kind kind) const;
 

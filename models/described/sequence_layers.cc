@@ -13,16 +13,12 @@
 namespace ps {
 namespace {
 
-constexpr int kMaxUnits = 16384;
-constexpr int kMaxRecurrentLayers = 16;
-constexpr int kMaxWindow = 1024;
 constexpr int64_t kMaxFramesPerStep = 65536;
 
 }  // namespace
 
 LayerShape ReadEmbedding(const LayerReading& layer) {
   const EmbeddingConfig& config = layer.config.embedding();
-  layer.CheckRange("embedding.features", config.features(), 1, kMaxUnits);
   const bool fits = layer.CheckKind(LayerShape::Kind::kTokens);
   EmbeddingOptions options;
   options.name = layer.name;
@@ -42,12 +38,6 @@ LayerShape ReadRecurrent(const LayerReading& layer) {
   const RecurrentConfig& config =
       lstm ? layer.config.lstm() : layer.config.gru();
   const std::string field = lstm ? "lstm." : "gru.";
-  layer.CheckRange(field + "hidden", config.hidden(), 1, kMaxUnits);
-  layer.CheckRange(field + "layers", config.layers(), 1, kMaxRecurrentLayers);
-  if (!(config.dropout() >= 0 && config.dropout() < 1)) {
-    layer.Wrong(field + "dropout", absl::StrCat(config.dropout()),
-                "must be in [0, 1)");
-  }
   const bool fits = layer.CheckKind(LayerShape::Kind::kSequence);
   RecurrentOptions options;
   options.name = layer.name;
@@ -77,8 +67,6 @@ LayerShape ReadLastStep(const LayerReading& layer) {
 
 LayerShape ReadFrameWindow(const LayerReading& layer) {
   const FrameWindowConfig& config = layer.config.frame_window();
-  layer.CheckRange("frame_window.window", config.window(), 1, kMaxWindow);
-  layer.CheckRange("frame_window.stride", config.stride(), 0, kMaxWindow);
   if (config.before() < 0 || config.before() >= config.window()) {
     layer.Wrong("frame_window.before", absl::StrCat(config.before()),
                 "must be 0 to window - 1");

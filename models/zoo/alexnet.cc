@@ -16,7 +16,6 @@
 #include "models/layers/unary_layers.h"
 #include "models/model.h"
 #include "models/sequential_model.h"
-#include "models/zoo/classifier_config.h"
 #include "models/zoo/image_task.h"
 #include "proto/model_config.pb.h"
 
@@ -52,7 +51,6 @@ absl::StatusOr<std::unique_ptr<Model>> NewAlexnet(const ModelOptions& options) {
   const ExampleShape& example = options.example;
   PS_RETURN_IF_ERROR(CheckImageTask(example, kMinExtent));
   const ClassifierConfig& config = options.config.classifier();
-  PS_RETURN_IF_ERROR(CheckClassifier(config));
   const int64_t hidden = config.hidden_features();
   std::vector<std::unique_ptr<Layer>> layers;
   layers.push_back(FirstConvolution(example.channels));

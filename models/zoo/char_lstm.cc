@@ -3,8 +3,6 @@
 
 #include <memory>
 
-#include "absl/strings/str_cat.h"
-#include "common/config_check.h"
 #include "models/model.h"
 #include "models/zoo/language_model.h"
 #include "proto/config.pb.h"
@@ -34,28 +32,6 @@ absl::StatusOr<std::unique_ptr<Model>> NewCharLstm(
 
 REGISTER_MODEL("char_lstm", "text, character by character: LSTM or GRU layers",
                NewCharLstm);
-
-void CheckCharLstm(const JobConfig& job, ConfigProblems* problems) {
-  const CharLstmConfig& config = job.model().char_lstm();
-  const auto check = [&](bool holds, const char* field, double value,
-                         const char* rule) {
-    if (!holds) {
-      problems->Add(absl::StrCat("model.char_lstm.", field),
-                    absl::StrCat(value), rule);
-    }
-  };
-  check(config.layers() >= 1 && config.layers() <= 16, "layers",
-        config.layers(), "must be 1 to 16");
-  check(config.hidden() >= 1 && config.hidden() <= 16384, "hidden",
-        config.hidden(), "must be 1 to 16384");
-  check(config.embedding_size() >= 0 && config.embedding_size() <= 16384,
-        "embedding_size", config.embedding_size(), "must be 0 to 16384");
-  check(config.dropout() >= 0 && config.dropout() < 1, "dropout",
-        config.dropout(), "must be in [0, 1)");
-}
-
-[[maybe_unused]] const bool kCheckRegistered =
-    RegisterConfigCheck(CheckCharLstm);
 
 }  // namespace
 }  // namespace ps

@@ -22,14 +22,6 @@ absl::StatusOr<std::unique_ptr<Model>> NewLanguageModel(
     return absl::InvalidArgumentError(
         "a language model needs a data set of text");
   }
-  if (options.layers < 1 || hidden < 1 || options.embedding_size < 0 ||
-      !(options.dropout >= 0 && options.dropout < 1)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        options.layers, " layers of ", hidden, " units, embedding_size ",
-        options.embedding_size, ", dropout ", options.dropout,
-        ": needs at least one layer and unit, an embedding of at least 0, and "
-        "dropout in [0, 1)"));
-  }
   if (options.tied_output && embedding_size != hidden) {
     return absl::InvalidArgumentError(
         absl::StrCat("tied_output with an embedding of ", embedding_size,

@@ -41,23 +41,6 @@ REGISTER_MODEL("lstm_lm", "text, word by word: embedding and LSTM layers",
 
 void CheckLstmLm(const JobConfig& job, ConfigProblems* problems) {
   const LstmLmConfig& config = job.model().lstm_lm();
-  const auto check = [&](bool holds, const char* field, double value,
-                         const char* rule) {
-    if (!holds) {
-      problems->Add(absl::StrCat("model.lstm_lm.", field), absl::StrCat(value),
-                    rule);
-    }
-  };
-  check(config.layers() >= 1 && config.layers() <= 16, "layers",
-        config.layers(), "must be 1 to 16");
-  check(config.hidden() >= 1 && config.hidden() <= 16384, "hidden",
-        config.hidden(), "must be 1 to 16384");
-  check(config.embedding_size() >= 0 && config.embedding_size() <= 16384,
-        "embedding_size", config.embedding_size(), "must be 0 to 16384");
-  check(config.dropout() >= 0 && config.dropout() < 1, "dropout",
-        config.dropout(), "must be in [0, 1)");
-  check(config.initial_range() > 0 && config.initial_range() <= 1,
-        "initial_range", config.initial_range(), "must be in (0, 1]");
   if (config.tied_output() && config.embedding_size() != 0 &&
       config.embedding_size() != config.hidden()) {
     problems->Add("model.lstm_lm.embedding_size",

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/config_check.h"
 #include "common/status_macros.h"
 #include "models/layers/affine_layers.h"
 #include "models/layers/layer.h"
@@ -32,10 +31,6 @@ absl::StatusOr<std::unique_ptr<Model>> NewMlp(const ModelOptions& options) {
     features = out_features;
   };
   for (const int32_t units : options.config.mlp().hidden_units()) {
-    if (units < 1) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("hidden_units holds ", units, "; must be at least 1"));
-    }
     add_linear(units);
     layers.push_back(NewReluLayer());
   }
@@ -47,18 +42,6 @@ REGISTER_MODEL(
     "mlp",
     "images of any size: fully connected layers, whose sizes are options",
     NewMlp);
-
-void CheckMlp(const JobConfig& config, ConfigProblems* problems) {
-  const auto& hidden_units = config.model().mlp().hidden_units();
-  for (int i = 0; i < hidden_units.size(); ++i) {
-    if (hidden_units[i] < 1) {
-      problems->Add(absl::StrCat("model.mlp.hidden_units[", i, "]"),
-                    absl::StrCat(hidden_units[i]), "must be at least 1");
-    }
-  }
-}
-
-[[maybe_unused]] const bool kCheckRegistered = RegisterConfigCheck(CheckMlp);
 
 }  // namespace
 }  // namespace ps

@@ -14,7 +14,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/config_check.h"
 #include "models/layers/affine_layers.h"
 #include "models/layers/dropout.h"
 #include "models/layers/frame_window_layer.h"
@@ -29,15 +28,6 @@ namespace {
 absl::StatusOr<std::unique_ptr<Model>> NewSpeechDnn(
     const ModelOptions& options) {
   const SpeechDnnConfig& config = options.config.speech_dnn();
-  if (config.layers() < 1 || config.hidden() < 1 || config.context() < 0 ||
-      config.stride() < 1 || !(config.dropout() >= 0 && config.dropout() < 1)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        config.layers(), " layers of ", config.hidden(), " units, context ",
-        config.context(), ", stride ", config.stride(), ", dropout ",
-        config.dropout(),
-        ": the context must be at least 0, dropout in [0, 1), all others at "
-        "least 1"));
-  }
   FrameWindowShape window;
   window.before = config.context();
   window.window = 2 * config.context() + 1;
@@ -67,30 +57,6 @@ absl::StatusOr<std::unique_ptr<Model>> NewSpeechDnn(
 REGISTER_MODEL("speech_dnn",
                "speech: fully connected over a window of frames, with CTC",
                NewSpeechDnn);
-
-void CheckSpeechDnn(const JobConfig& job, ConfigProblems* problems) {
-  const SpeechDnnConfig& config = job.model().speech_dnn();
-  const auto check = [&](bool holds, const char* field, double value,
-                         const char* rule) {
-    if (!holds) {
-      problems->Add(absl::StrCat("model.speech_dnn.", field),
-                    absl::StrCat(value), rule);
-    }
-  };
-  check(config.layers() >= 1 && config.layers() <= 64, "layers",
-        config.layers(), "must be 1 to 64");
-  check(config.hidden() >= 1 && config.hidden() <= 16384, "hidden",
-        config.hidden(), "must be 1 to 16384");
-  check(config.context() >= 0 && config.context() <= 64, "context",
-        config.context(), "must be 0 to 64");
-  check(config.stride() >= 1 && config.stride() <= 16, "stride",
-        config.stride(), "must be 1 to 16");
-  check(config.dropout() >= 0 && config.dropout() < 1, "dropout",
-        config.dropout(), "must be in [0, 1)");
-}
-
-[[maybe_unused]] const bool kCheckRegistered =
-    RegisterConfigCheck(CheckSpeechDnn);
 
 }  // namespace
 }  // namespace ps

@@ -13,8 +13,6 @@
 #include <memory>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "common/config_check.h"
 #include "models/layers/dropout.h"
 #include "models/layers/frame_window_layer.h"
 #include "models/layers/recurrent.h"
@@ -28,13 +26,6 @@ namespace {
 absl::StatusOr<std::unique_ptr<Model>> NewSpeechLstm(
     const ModelOptions& options) {
   const SpeechLstmConfig& config = options.config.speech_lstm();
-  if (config.layers() < 1 || config.hidden() < 1 || config.stack() < 1 ||
-      !(config.dropout() >= 0 && config.dropout() < 1)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        config.layers(), " layers of ", config.hidden(), " units over ",
-        config.stack(), " frames, dropout ", config.dropout(),
-        ": needs at least 1 of each, and dropout in [0, 1)"));
-  }
   SpeechModelOptions speech;
   speech.hidden = config.hidden();
   speech.frames_per_step = config.stack();
@@ -60,28 +51,6 @@ absl::StatusOr<std::unique_ptr<Model>> NewSpeechLstm(
 }
 
 REGISTER_MODEL("speech_lstm", "speech: LSTM layers with CTC", NewSpeechLstm);
-
-void CheckSpeechLstm(const JobConfig& job, ConfigProblems* problems) {
-  const SpeechLstmConfig& config = job.model().speech_lstm();
-  const auto check = [&](bool holds, const char* field, double value,
-                         const char* rule) {
-    if (!holds) {
-      problems->Add(absl::StrCat("model.speech_lstm.", field),
-                    absl::StrCat(value), rule);
-    }
-  };
-  check(config.layers() >= 1 && config.layers() <= 16, "layers",
-        config.layers(), "must be 1 to 16");
-  check(config.hidden() >= 1 && config.hidden() <= 16384, "hidden",
-        config.hidden(), "must be 1 to 16384");
-  check(config.stack() >= 1 && config.stack() <= 16, "stack", config.stack(),
-        "must be 1 to 16");
-  check(config.dropout() >= 0 && config.dropout() < 1, "dropout",
-        config.dropout(), "must be in [0, 1)");
-}
-
-[[maybe_unused]] const bool kCheckRegistered =
-    RegisterConfigCheck(CheckSpeechLstm);
 
 }  // namespace
 }  // namespace ps

@@ -19,7 +19,6 @@
 #include "models/layers/unary_layers.h"
 #include "models/model.h"
 #include "models/sequential_model.h"
-#include "models/zoo/classifier_config.h"
 #include "models/zoo/image_task.h"
 #include "proto/model_config.pb.h"
 
@@ -44,7 +43,6 @@ std::unique_ptr<Layer> Linear(std::string name, int64_t in_features,
 absl::StatusOr<std::unique_ptr<Model>> NewVgg19(const ModelOptions& options) {
   PS_RETURN_IF_ERROR(CheckImageTask(options.example, kMinExtent));
   const ClassifierConfig& config = options.config.classifier();
-  PS_RETURN_IF_ERROR(CheckClassifier(config));
   const int64_t hidden = config.hidden_features();
   std::vector<std::unique_ptr<Layer>> layers;
   int64_t channels = options.example.channels;

@@ -233,8 +233,8 @@ TEST(LayerRates, ProblemsOfTheConfigAreNamed) {
     const std::string section = delta ? "worker_optimizer" : "optimizer";
     for (const char* const problem :
          {".layer_rates[0].layers is empty; must name tensors",
-          ".layer_rates[1].rate is -1; must be finite and above 0, or 0",
-          ".layer_rates[2].rate is inf; must be"}) {
+          ".layer_rates[1].rate is -1; must be above 0, or 0",
+          ".layer_rates[2].rate is inf; must be finite and above 0"}) {
       EXPECT_THAT(message, HasSubstr(section + problem));
     }
   }

@@ -230,16 +230,16 @@ TEST(ValidateConfigTest, ReportsEveryProblemWithFieldValueAndRule) {
       "cluster.servers[1] is \"b\"; must be host:port",
       "cluster.servers[2] is \"c:65536\"; must be host:port",
       "cluster.servers[3] is \":7\"; must be host:port",
-      "cluster.startup_timeout_seconds is 0; must be above 0 seconds",
-      "cluster.lost_worker_timeout_seconds is -1; must be above 0 seconds",
-      "cluster.lost_server_timeout_seconds is inf; must be above 0 seconds",
+      "cluster.startup_timeout_seconds is 0; must be above 0",
+      "cluster.lost_worker_timeout_seconds is -1; must be above 0",
+      "cluster.lost_server_timeout_seconds is inf; must be finite and above 0",
       "machine.worker_threads is -1; must be in [0, 1024]",
       "machine.server_threads is 0; must be in [1, 1024]",
       "machine.loader_threads is 257; must be in [0, 256]",
       "machine.prefetch_batches is 0; must be in [1, 1024]",
       "machine.device is \"gpu\"; must be \"auto\", \"cpu\", \"cuda\" or "
       "\"cuda:N\" with N in [0, 1023]",
-      "machine.device_memory_megabytes is -1; must be in [0, 2^24]",
+      "machine.device_memory_megabytes is -1; must be in [0, 16777216]",
       "machine.workers_on_machine is 0; must be at least 1",
   };
   size_t lines = 1;

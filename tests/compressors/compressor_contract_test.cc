@@ -352,7 +352,7 @@ TEST(NewCompressorTest, RefusesWhatAConfigCheckReports) {
   options.config.set_value_code("qsgd");
   options.config.mutable_values()->set_bits(9);
   EXPECT_EQ(NewCompressor(options).status().message(),
-            "bits is 9; must be 2 to 8");
+            "values.bits is 9; must be in [2, 8]");
   options.config.mutable_values()->set_bits(3);
   EXPECT_EQ(NewCompressor(options).status().message(),
             "error_feedback is true; value_code \"qsgd\" may lose 6.54 times "
@@ -372,14 +372,14 @@ TEST(NewCompressorTest, RefusesWhatAConfigCheckReports) {
   options.config.set_clip_norm(-1);
   options.config.mutable_warmup()->set_stages(-1);
   EXPECT_EQ(NewCompressor(options).status().message(),
-            "clip_norm is -1; must be finite and above 0, or 0 for no limit; "
-            "warmup.stages is -1; must be 1 to 1000, or 0 for no warm-up");
+            "clip_norm is -1; must be above 0, or 0 for no limit; "
+            "warmup.stages is -1; must be in [1, 1000], or 0 for no warm-up");
   options.config.clear_clip_norm();
   options.config.clear_warmup();
   options.config.mutable_dgc()->set_sample_ratio(2);
   options.config.mutable_sidco()->set_stages(65);
   EXPECT_EQ(NewCompressor(options).status().message(),
-            "sidco.stages is 65; must be 1 to 64, or 0 for adaptive; "
+            "sidco.stages is 65; must be in [1, 64], or 0 for adaptive; "
             "dgc.sample_ratio is 2; must be in (0, 1]");
   options.config.clear_dgc();
   options.config.clear_sidco();

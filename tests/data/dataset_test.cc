@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "common/config_check.h"
+#include "common/config.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "proto/config.pb.h"
@@ -22,9 +22,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 std::vector<std::string> Problems(const JobConfig& config) {
-  ConfigProblems problems;
-  for (const ConfigCheck check : ConfigChecks()) check(config, &problems);
-  return problems.lines();
+  return FindProblems(config).lines();
 }
 
 TEST(DatasetTest, AllDataSetsAreLinkedIn) {

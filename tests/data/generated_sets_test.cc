@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "common/config.h"
 #include "common/config_check.h"
 #include "data/dataset.h"
 #include "gmock/gmock.h"
@@ -116,8 +117,7 @@ TEST(GeneratedSetsConfigTest, EveryOptionOutOfRangeIsAProblemOfItsOwn) {
   config.mutable_data()->mutable_tones()->set_train_examples(0);
   config.mutable_data()->mutable_tones()->set_test_examples(0);
   config.mutable_data()->mutable_tones()->set_noise(-1);
-  ConfigProblems problems;
-  for (const ConfigCheck check : ConfigChecks()) check(config, &problems);
+  const ConfigProblems problems = FindProblems(config);
   EXPECT_THAT(problems.lines(), SizeIs(9));
   for (const char* name : {"shapes", "phrases", "tones"}) {
     DatasetOptions options;

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "common/config.h"
 #include "common/config_check.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
@@ -430,8 +431,8 @@ TEST(DescribedLayers, EveryMistakeIsNamed) {
        "number of channels must be divisible by 2, the groups"},
       {"layer { convolution { kernel_size: 3 } } layer { global_pooling {} }" +
            output,
-       "model.layers.layer[0].convolution.out_channels (\"0\") is 0; must be 1 "
-       "to 65536"},
+       "model.layers.layer[0].convolution.out_channels (\"0\") is 0; must be "
+       "in [1, 65536]"},
       {"layer { convolution { out_channels: 4 kernel_size: [1, 2, 3] } } "
        "layer { global_pooling {} }" +
            output,
@@ -485,7 +486,7 @@ TEST(DescribedLayers, EveryMistakeIsNamed) {
        "an earlier layer"},
       {flat + "layer { linear { initial_weight { normal: -1 } } }",
        "model.layers.layer[1].linear.initial_weight.normal (\"1\") is -1; must "
-       "be positive"},
+       "be above 0"},
       {flat + "layer { linear { initial_bias { he_normal: FAN_IN } } }",
        "model.layers.layer[1].linear.initial_bias.he_normal (\"1\") is FAN_IN; "
        "is not possible here; use constant, uniform or normal"},
@@ -601,9 +602,7 @@ TEST(DescribedLayers, HugeNetworksAreRefused) {
 std::vector<std::string> ConfigProblemsOf(const ModelConfig& model) {
   JobConfig job;
   *job.mutable_model() = model;
-  ConfigProblems problems;
-  for (const ConfigCheck check : ConfigChecks()) check(job, &problems);
-  return problems.lines();
+  return FindProblems(job).lines();
 }
 
 TEST(DescribedLayers, TheConfigCheckNeedsNoData) {

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/config.h"
 #include "common/config_check.h"
 #include "common/file.h"
 #include "formats/safetensors.h"
@@ -306,8 +307,7 @@ TEST(InitialWeights, OtherChannelsOfImagesAreNamed) {
 TEST(InitialWeights, IgnoringNeedsAFile) {
   JobConfig config;
   config.mutable_model()->add_ignore("fc.*");
-  ConfigProblems found;
-  for (const ConfigCheck check : ConfigChecks()) check(config, &found);
+  const ConfigProblems found = FindProblems(config);
   EXPECT_THAT(found.lines(),
               ElementsAre("model.ignore is \"fc.*\"; must be empty without "
                           "model.initial_weights"));
@@ -317,8 +317,7 @@ TEST(InitialWeights, ThePathIsCheckedWithTheConfig) {
   const auto problems = [](const std::string& path) {
     JobConfig config;
     config.mutable_model()->set_initial_weights(path);
-    ConfigProblems found;
-    for (const ConfigCheck check : ConfigChecks()) check(config, &found);
+    const ConfigProblems found = FindProblems(config);
     return found.lines();
   };
   EXPECT_THAT(problems(""), IsEmpty());

@@ -10,6 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/config.h"
 #include "common/config_check.h"
 #include "gtest/gtest.h"
 #include "models/model.h"
@@ -400,18 +401,17 @@ TEST(LanguageModelConfigCheck, ReportsEveryField) {
   characters->set_hidden(16385);
   characters->set_embedding_size(-1);
   characters->set_dropout(-0.5);
-  ConfigProblems problems;
-  for (const ConfigCheck check : ConfigChecks()) check(config, &problems);
+  const ConfigProblems problems = FindProblems(config);
   for (const char* line :
-       {"model.lstm_lm.layers is 17; must be 1 to 16",
-        "model.lstm_lm.hidden is 0; must be 1 to 16384",
+       {"model.lstm_lm.layers is 17; must be in [1, 16]",
+        "model.lstm_lm.hidden is 0; must be in [1, 16384]",
         "model.lstm_lm.embedding_size is 3; must be 0 or `hidden` with "
         "tied_output",
         "model.lstm_lm.dropout is 1; must be in [0, 1)",
         "model.lstm_lm.initial_range is 0; must be in (0, 1]",
-        "model.char_lstm.layers is 0; must be 1 to 16",
-        "model.char_lstm.hidden is 16385; must be 1 to 16384",
-        "model.char_lstm.embedding_size is -1; must be 0 to 16384",
+        "model.char_lstm.layers is 0; must be in [1, 16]",
+        "model.char_lstm.hidden is 16385; must be in [1, 16384]",
+        "model.char_lstm.embedding_size is -1; must be in [0, 16384]",
         "model.char_lstm.dropout is -0.5; must be in [0, 1)"}) {
     const auto& lines = problems.lines();
     EXPECT_EQ(std::count(lines.begin(), lines.end(), line), 1) << line;

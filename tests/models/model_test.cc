@@ -14,7 +14,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/config_check.h"
+#include "common/config.h"
 #include "gtest/gtest.h"
 #include "proto/config.pb.h"
 #include "tests/models/model_fixture.h"
@@ -323,9 +323,7 @@ TEST(NewModel, ExamplesWithoutPixelsOrClassesAreRefused) {
 
 // The problems that all registered checks find in a config.
 std::vector<std::string> Problems(const JobConfig& config) {
-  ConfigProblems problems;
-  for (const ConfigCheck check : ConfigChecks()) check(config, &problems);
-  return problems.lines();
+  return FindProblems(config).lines();
 }
 
 TEST(ModelConfigCheck, ReportsNameAndHiddenUnits) {

@@ -13,6 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "common/config.h"
 #include "common/config_check.h"
 #include "common/labelled_sequences.h"
 #include "formats/safetensors.h"
@@ -358,16 +359,15 @@ TEST(SpeechModels, OptionsAreCheckedWithTheConfig) {
   job.mutable_model()->mutable_speech_dnn()->set_context(65);
   job.mutable_model()->mutable_speech_dnn()->set_layers(0);
   job.mutable_model()->mutable_speech_dnn()->set_dropout(1);
-  ConfigProblems problems;
-  for (const ConfigCheck check : ConfigChecks()) check(job, &problems);
+  const ConfigProblems problems = FindProblems(job);
   std::vector<std::string> lines = problems.lines();
   std::sort(lines.begin(), lines.end());
   EXPECT_EQ(lines, (std::vector<std::string>{
-                       "model.speech_dnn.context is 65; must be 0 to 64",
+                       "model.speech_dnn.context is 65; must be in [0, 64]",
                        "model.speech_dnn.dropout is 1; must be in [0, 1)",
-                       "model.speech_dnn.layers is 0; must be 1 to 64",
-                       "model.speech_lstm.hidden is -1; must be 1 to 16384",
-                       "model.speech_lstm.stack is 0; must be 1 to 16"}));
+                       "model.speech_dnn.layers is 0; must be in [1, 64]",
+                       "model.speech_lstm.hidden is -1; must be in [1, 16384]",
+                       "model.speech_lstm.stack is 0; must be in [1, 16]"}));
 }
 
 }  // namespace

@@ -220,8 +220,10 @@ TEST(ScheduleTest, ConfigChecksNameTheFieldAndTheRule) {
       {{"schedule.end_learning_rate=inf"}, "schedule.end_learning_rate is inf"},
       {{"schedule.power=0"}, "schedule.power is 0; must be above 0"},
       {{"schedule.power=-2"}, "schedule.power is -2; must be above 0"},
-      {{"schedule.power=inf"}, "schedule.power is inf; must be above 0"},
-      {{"schedule.power=nan"}, "schedule.power is nan; must be above 0"},
+      {{"schedule.power=inf"},
+       "schedule.power is inf; must be finite and above 0"},
+      {{"schedule.power=nan"},
+       "schedule.power is nan; must be finite and above 0"},
   };
   for (const auto& c : cases) {
     JobConfig config;

@@ -18,9 +18,20 @@ using ExplainCommand = CommandTest;
 TEST_F(ExplainCommand, SaysTypeDefaultAndComment) {
   ASSERT_EQ(Gradsieve({"explain", "training.batch_size"}), kExitDone);
   EXPECT_THAT(output(),
-              AllOf(StartsWith("training.batch_size: int32, default 64\n\n"),
-                    HasSubstr("\n  Examples per worker and iteration; at least "
-                              "1.")));
+              AllOf(StartsWith("training.batch_size: int32, at least 1, "
+                               "default 64\n\n"),
+                    HasSubstr("\n  Examples per worker and iteration.")));
+  ASSERT_EQ(Gradsieve({"explain", "schedule.name", "compressor.sidco.stages",
+                       "model.mlp.hidden_units"}),
+            kExitDone);
+  EXPECT_THAT(
+      output(),
+      AllOf(HasSubstr("schedule.name: text, one of constant, step, "
+                      "cosine, polynomial, default \"constant\"\n"),
+            HasSubstr("compressor.sidco.stages: int32, in [1, 64], or 0 "
+                      "for adaptive, default 0\n"),
+            HasSubstr("model.mlp.hidden_units: list: int32, at least "
+                      "1\n")));
   ASSERT_EQ(Gradsieve({"explain", "data.name", "model.layers.layer[2].name"}),
             kExitDone);
   EXPECT_THAT(output(),

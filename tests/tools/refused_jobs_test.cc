@@ -144,7 +144,7 @@ TEST(RefusedJobs, WithLgc) {
        {{"compressor.warmup.stages=2"},
         "compressor.warmup.rule is QUARTER; must be DENSE"},
        {{"compressor.lgc.innovation=0.3"},
-        "compressor.lgc.innovation is 0.3; must be 0 to 0.2"},
+        "compressor.lgc.innovation is 0.3; must be in [0, 0.2]"},
        {{"compressor.lgc.train_iterations=0"},
         "compressor.lgc.train_iterations is 0; must be at least 1"},
        {{"compressor.lgc.gate_error=0"},

@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "common/field_rules.h"
 #include "common/job_fields.h"
 #include "common/nearest_word.h"
 #include "google/protobuf/descriptor.h"
@@ -86,8 +87,8 @@ std::string FirstSentence(const std::string& comment) {
   return end == std::string::npos ? line : line.substr(0, end + 1);
 }
 
-// "int32, default 64", "SKIP or FAIL, default FAIL", "a group", "a list of
-// text".
+// "int32, at least 1, default 64", "SKIP or FAIL, default FAIL", "group",
+// "list: text".
 std::string TypeOf(const FieldDescriptor& field) {
   std::string type;
   switch (field.type()) {
@@ -108,6 +109,9 @@ std::string TypeOf(const FieldDescriptor& field) {
     default:
       type = field.type_name();
   }
+  const std::string rule = RuleOf(
+      *DescriptorPool::generated_pool()->FindFieldByName(field.full_name()));
+  if (!rule.empty()) absl::StrAppend(&type, ", ", rule);
   if (field.is_repeated()) return "list: " + type;
   FieldDescriptorProto text;
   field.CopyTo(&text);

@@ -1,9 +1,8 @@
-// Checks training.layer_parallel: its ranges, and combinations that the method
-// does not cover.
+// Checks training.layer_parallel for combinations that the method does not
+// cover.
 
 #include "common/config_check.h"
 
-#include <cmath>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -15,68 +14,23 @@ namespace ps {
 namespace {
 
 constexpr char kSection[] = "training.layer_parallel";
-constexpr int kMaxStages = 16;
-constexpr int kMaxInnerSteps = 100;
-constexpr int kMaxFilterExtent = 8;
-
-// Adds problems of fields in the section.
-class Section {
- public:
-  Section(const LayerParallelConfig& config, ConfigProblems* problems)
-      : config_(config), problems_(problems) {}
-
-  void Check() const {
-    Range("stages", config_.stages(), 1, kMaxStages);
-    Range("inner_steps", config_.inner_steps(), 0, kMaxInnerSteps);
-    Range("filter_extent", config_.filter_extent(), 1, kMaxFilterExtent);
-    AtLeastOne("warm_start_epochs", config_.warm_start_epochs());
-    AtLeastOne("parallel_epochs", config_.parallel_epochs());
-    AtLeastOne("serial_epochs", config_.serial_epochs());
-    NotNegative("penalty", config_.penalty());
-    NotNegative("step_size", config_.step_size());
-    Positive("penalty_scale", config_.penalty_scale());
-    Positive("memory_limit_megabytes", config_.memory_limit_megabytes());
-    if (!config_.cut_before().empty() &&
-        config_.cut_before_size() != config_.stages() - 1) {
-      Add("cut_before", absl::StrCat("a list of ", config_.cut_before_size()),
-          absl::StrCat("must have one layer less than the ", config_.stages(),
-                       " stages, or none"));
-    }
-    if (!config_.has_aux_network()) return;
-    Positive("aux_network.learning_rate",
-             config_.aux_network().learning_rate());
-    if (config_.method() != LayerParallelConfig::PENALTY) {
-      Add("method", LayerParallelConfig::Method_Name(config_.method()),
-          "must be PENALTY with aux_network: multipliers need examples that do "
-          "not change");
-    }
+void CheckSection(const LayerParallelConfig& config, ConfigProblems* problems) {
+  if (!config.cut_before().empty() &&
+      config.cut_before_size() != config.stages() - 1) {
+    problems->Add(absl::StrCat(kSection, ".cut_before"),
+                  absl::StrCat("a list of ", config.cut_before_size()),
+                  absl::StrCat("must have one layer less than the ",
+                               config.stages(), " stages, or none"));
   }
-
- private:
-  void Add(const std::string& field, const std::string& value,
-           const std::string& rule) const {
-    problems_->Add(absl::StrCat(kSection, ".", field), value, rule);
+  if (config.has_aux_network() &&
+      config.method() != LayerParallelConfig::PENALTY) {
+    problems->Add(
+        absl::StrCat(kSection, ".method"),
+        LayerParallelConfig::Method_Name(config.method()),
+        "must be PENALTY with aux_network: multipliers need examples that do "
+        "not change");
   }
-  void Range(const std::string& field, int value, int low, int high) const {
-    if (value >= low && value <= high) return;
-    Add(field, absl::StrCat(value),
-        absl::StrCat("must be in [", low, ", ", high, "]"));
-  }
-  void AtLeastOne(const std::string& field, int value) const {
-    if (value < 1) Add(field, absl::StrCat(value), "must be at least 1");
-  }
-  void NotNegative(const std::string& field, double value) const {
-    if (value >= 0 && std::isfinite(value)) return;
-    Add(field, absl::StrCat(value), "must be finite, and at least 0");
-  }
-  void Positive(const std::string& field, double value) const {
-    if (value > 0 && std::isfinite(value)) return;
-    Add(field, absl::StrCat(value), "must be finite, and above 0");
-  }
-
-  const LayerParallelConfig& config_;
-  ConfigProblems* const problems_;
-};
+}
 
 // Checks jobs whose workers each have a stage, with a gradient of 0 elsewhere.
 void CheckWorkers(const JobConfig& job, ConfigProblems* problems) {
@@ -112,7 +66,7 @@ void CheckWorkers(const JobConfig& job, ConfigProblems* problems) {
 void CheckLayerParallel(const JobConfig& job, ConfigProblems* problems) {
   if (!job.training().has_layer_parallel()) return;
   const LayerParallelConfig& config = job.training().layer_parallel();
-  Section(config, problems).Check();
+  CheckSection(config, problems);
   if (config.stages() == 1) return;
   const std::string with = absl::StrCat(" with ", kSection);
   const int num_workers = job.cluster().num_workers();
