@@ -27,6 +27,7 @@
 #include "common/job_fields.h"
 #include "common/nearest_word.h"
 #include "common/schedule.h"
+#include "common/slice_elements.h"
 #include "common/status_macros.h"
 #include "common/text_file.h"
 #include "google/protobuf/descriptor.h"
@@ -182,6 +183,12 @@ void SetDefaults(Message* message) {
         break;
     }
   }
+}
+
+// Sets the fields whose default depends on others.
+void SetJobDefaults(JobConfig* job) {
+  job->mutable_optimizer()->set_learning_rate(BaseLearningRate(*job));
+  job->mutable_cluster()->set_max_slice_elements(MaxSliceElements(*job));
 }
 
 // Maps "a.b" to the value's text for every scalar of a message, and "a[2].b"
@@ -494,7 +501,7 @@ absl::StatusOr<JobConfig> WithOverrides(
 
 std::string ResolvedConfigText(const JobConfig& config) {
   JobConfig resolved = config;
-  resolved.mutable_optimizer()->set_learning_rate(BaseLearningRate(config));
+  SetJobDefaults(&resolved);
   SetDefaults(&resolved);
   std::string text;
   TextFormat::PrintToString(resolved, &text);
@@ -504,7 +511,7 @@ std::string ResolvedConfigText(const JobConfig& config) {
 std::string SharedConfigText(const JobConfig& config) {
   JobConfig shared = config;
   shared.clear_machine();
-  shared.mutable_optimizer()->set_learning_rate(BaseLearningRate(config));
+  SetJobDefaults(&shared);
   SetDefaults(&shared);
   shared.clear_machine();
   shared.mutable_cluster()->clear_servers();

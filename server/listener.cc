@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "common/host_and_port.h"
+#include "common/slice_elements.h"
 #include "common/status_macros.h"
 #include "grpcpp/resource_quota.h"
 #include "grpcpp/security/server_credentials.h"
@@ -83,7 +84,7 @@ class GrpcListener final : public Listener {
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kMaxFrameBytes);
     builder.SetResourceQuota(quota_);
     const int64_t max_message_bytes =
-        MaxMessageBytes(options_.config->cluster().max_slice_elements());
+        MaxMessageBytes(MaxSliceElements(*options_.config));
     builder.SetMaxReceiveMessageSize(static_cast<int>(max_message_bytes));
     builder.SetMaxSendMessageSize(static_cast<int>(max_message_bytes));
     // Payloads are already compressed, and a few bytes of gzip can expand to

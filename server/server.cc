@@ -8,6 +8,7 @@
 #include "common/clock.h"
 #include "common/consistency.h"
 #include "common/host_and_port.h"
+#include "common/slice_elements.h"
 #include "common/stage_workers.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
@@ -228,7 +229,7 @@ class JobServer final : public Server {
     if (WorkersHaveStages(options_.config)) {
       options.limits = StageLimitsFor(
           cluster.num_workers(), cluster.num_servers(),
-          StageCreditBytes(options_.config), cluster.max_slice_elements());
+          StageCreditBytes(options_.config), MaxSliceElements(options_.config));
     }
     options.server_index = options_.index;
     options.callers = &callers_;

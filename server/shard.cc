@@ -9,6 +9,7 @@
 #include "common/config.h"
 #include "common/consistency.h"
 #include "common/machine_limits.h"
+#include "common/slice_elements.h"
 #include "common/status_macros.h"
 #include "common/thread_pool.h"
 #include "optimizers/optimizer.h"
@@ -69,7 +70,7 @@ absl::Status Shard::SetLayout(const ShardLayout& layout) {
   options.bucket_sizes = layout.bucket_sizes;
   options.num_averaged_buckets = layout.num_averaged_buckets;
   options.num_servers = config_->cluster().num_servers();
-  options.max_slice_elements = config_->cluster().max_slice_elements();
+  options.max_slice_elements = MaxSliceElements(*config_);
   PS_ASSIGN_OR_RETURN(const ShardMap map, ShardMap::Create(options));
   const ServerPart part =
       PartOf(map, layout.num_averaged_buckets, server_index_);

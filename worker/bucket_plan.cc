@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "common/slice_elements.h"
 #include "tensor/tensor.h"
 
 namespace ps {
@@ -63,7 +64,7 @@ std::vector<int64_t> AveragedBuckets(const TrainingConfig& training,
   return sizes;
 }
 
-absl::StatusOr<ShardMap> PlanShards(const ClusterConfig& cluster,
+absl::StatusOr<ShardMap> PlanShards(const JobConfig& config,
                                     const std::vector<Bucket>& buckets,
                                     const std::vector<int64_t>& averaged) {
   ShardMapOptions map;
@@ -73,8 +74,8 @@ absl::StatusOr<ShardMap> PlanShards(const ClusterConfig& cluster,
   map.bucket_sizes.insert(map.bucket_sizes.end(), averaged.begin(),
                           averaged.end());
   map.num_averaged_buckets = static_cast<int64_t>(averaged.size());
-  map.num_servers = cluster.num_servers();
-  map.max_slice_elements = cluster.max_slice_elements();
+  map.num_servers = config.cluster().num_servers();
+  map.max_slice_elements = MaxSliceElements(config);
   return ShardMap::Create(map);
 }
 

@@ -52,7 +52,7 @@ std::vector<int64_t> AveragedBuckets(const TrainingConfig& training,
                                      int64_t num_statistics);
 
 // Returns the slices of all these buckets. Errors: those of ShardMap::Create.
-absl::StatusOr<ShardMap> PlanShards(const ClusterConfig& cluster,
+absl::StatusOr<ShardMap> PlanShards(const JobConfig& config,
                                     const std::vector<Bucket>& buckets,
                                     const std::vector<int64_t>& averaged);
 

@@ -70,16 +70,17 @@ namespace {
 
 absl::Status DealToServers(const JobConfig& config, const TrainingParts& parts,
                            CheckedJob* job) {
-  ClusterConfig cluster = config.cluster();
+  JobConfig dealing = config;
+  const ClusterConfig& cluster = dealing.cluster();
   const auto deal = [&] {
-    return PlanShards(cluster, parts.buckets,
+    return PlanShards(dealing, parts.buckets,
                       AveragedBuckets(config.training(),
                                       parts.model->statistics_values().size()))
         .status();
   };
   absl::Status dealt = deal();
   if (!dealt.ok() && !cluster.has_num_servers() && cluster.servers().empty()) {
-    cluster.set_num_servers(1);
+    dealing.mutable_cluster()->set_num_servers(1);
     dealt = deal();
     job->notes.push_back(
         "the model makes one slice of weights, so that the job has one server "

@@ -9,6 +9,7 @@
 #include "common/counted.h"
 #include "common/host_and_port.h"
 #include "common/machine_limits.h"
+#include "common/slice_elements.h"
 #include "common/status_macros.h"
 #include "security/credentials.h"
 #include "tensor/tensor.h"
@@ -69,9 +70,8 @@ absl::Status CheckPorts(const ClusterConfig& cluster) {
 absl::StatusOr<ClusterLink> JoinCluster(const JoinClusterOptions& options) {
   PS_RETURN_IF_ERROR(CheckPorts(options.config->cluster()));
   ClusterLink link;
-  PS_ASSIGN_OR_RETURN(
-      ShardMap map,
-      PlanShards(options.config->cluster(), options.buckets, options.averaged));
+  PS_ASSIGN_OR_RETURN(ShardMap map, PlanShards(*options.config, options.buckets,
+                                               options.averaged));
   link.shard_map = std::make_unique<ShardMap>(std::move(map));
 
   const ClusterConfig& cluster = options.config->cluster();
@@ -99,7 +99,7 @@ absl::StatusOr<ClusterLink> JoinCluster(const JoinClusterOptions& options) {
                       options.worker_rank};
   PS_ASSIGN_OR_RETURN(client.credentials, Credentials::Create(credentials));
   client.keeps_snapshots = KeepsSnapshots(*options.config);
-  client.max_slice_elements = cluster.max_slice_elements();
+  client.max_slice_elements = MaxSliceElements(*options.config);
   client.startup_timeout = absl::Seconds(cluster.startup_timeout_seconds());
   client.lost_server_timeout =
       absl::Seconds(cluster.lost_server_timeout_seconds());

@@ -49,7 +49,7 @@ absl::Status MakePipeline(const JobConfig& config, int worker_rank,
   const std::vector<int64_t> averaged =
       AveragedBuckets(config.training(), model->statistics_values().size());
   PS_ASSIGN_OR_RETURN(const ShardMap map,
-                      PlanShards(config.cluster(), parts.buckets, averaged));
+                      PlanShards(config, parts.buckets, averaged));
   WorkerContext context;
   context.config = &config;
   context.worker_rank = worker_rank;

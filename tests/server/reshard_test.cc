@@ -9,6 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/slice_elements.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/shard.h"
@@ -78,7 +79,7 @@ class ReshardTest : public testing::Test {
     ShardMapOptions options;
     options.bucket_sizes = layout_.bucket_sizes;
     options.num_servers = job.cluster().num_servers();
-    options.max_slice_elements = job.cluster().max_slice_elements();
+    options.max_slice_elements = MaxSliceElements(job);
     const ShardMap map = *ShardMap::Create(options);
     std::vector<Slice> slices;
     for (int b = 0; b < map.num_buckets(); ++b) {

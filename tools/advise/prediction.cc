@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "common/slice_elements.h"
 #include "common/status_macros.h"
 #include "transport/shard_map.h"
 
@@ -58,7 +59,7 @@ absl::StatusOr<Exchange> ExchangeOf(const JobConfig& config,
     options.bucket_sizes.push_back(n * (i + 1) / buckets - n * i / buckets);
   }
   options.num_servers = cluster.num_servers();
-  options.max_slice_elements = cluster.max_slice_elements();
+  options.max_slice_elements = MaxSliceElements(config);
   PS_ASSIGN_OR_RETURN(const ShardMap map, ShardMap::Create(options));
 
   Exchange exchange;

@@ -6,6 +6,7 @@
 #include "common/config.h"
 #include "common/consistency.h"
 #include "common/program.h"
+#include "common/slice_elements.h"
 #include "common/status_macros.h"
 
 namespace ps {
@@ -26,7 +27,7 @@ absl::StatusOr<ParameterClientOptions> BenchClientOptions(
   credentials.self = {job.name(), Role::kWorker, worker_rank};
   PS_ASSIGN_OR_RETURN(options.credentials, Credentials::Create(credentials));
   options.keeps_snapshots = KeepsSnapshots(job);
-  options.max_slice_elements = cluster.max_slice_elements();
+  options.max_slice_elements = MaxSliceElements(job);
   options.connections = cluster.connections();
   options.credit_bytes =
       static_cast<int64_t>(cluster.credit_megabytes() * (1 << 20));

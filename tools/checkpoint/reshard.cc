@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "common/slice_elements.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
 #include "proto/config.pb.h"
@@ -163,7 +164,7 @@ absl::Status SavedShards::Deal(const std::string& directory,
     ShardMapOptions options;
     PS_ASSIGN_OR_RETURN(options.bucket_sizes, BucketSizes());
     options.num_servers = num_servers;
-    options.max_slice_elements = job_.cluster().max_slice_elements();
+    options.max_slice_elements = MaxSliceElements(job_);
     PS_ASSIGN_OR_RETURN(const ShardMap map, ShardMap::Create(options));
     size_t dealt = 0;
     for (int b = 0; b < map.num_buckets(); ++b) {

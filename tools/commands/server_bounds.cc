@@ -15,7 +15,7 @@ absl::StatusOr<std::vector<MemoryBound>> ServerBounds(JobConfig config) {
   const std::vector<int64_t> averaged = AveragedBuckets(
       config.training(), parts.model->statistics_values().size());
   PS_ASSIGN_OR_RETURN(const ShardMap map,
-                      PlanShards(config.cluster(), parts.buckets, averaged));
+                      PlanShards(config, parts.buckets, averaged));
   std::vector<MemoryBound> bounds;
   for (int i = 0; i < config.cluster().num_servers(); ++i) {
     const ServerPart part =

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/config.h"
 #include "common/flags.h"
+#include "common/slice_elements.h"
 #include "common/status_macros.h"
 #include "tools/bench/load/gradient_source.h"
 #include "tools/bench/load/replay_group.h"
@@ -63,7 +64,7 @@ absl::StatusOr<ShardMap> ShardMapOf(const JobConfig& job, int64_t elements) {
     map.bucket_sizes.push_back(std::min(bucket, elements - begin));
   }
   map.num_servers = job.cluster().num_servers();
-  map.max_slice_elements = job.cluster().max_slice_elements();
+  map.max_slice_elements = MaxSliceElements(job);
   return ShardMap::Create(map);
 }
 

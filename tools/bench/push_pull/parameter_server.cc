@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "common/slice_elements.h"
 #include "common/status_macros.h"
 #include "compressors/payload/payload.h"
 #include "compressors/payload/payload_buffer.h"
@@ -158,7 +159,7 @@ absl::StatusOr<std::unique_ptr<DataPlane>> JoinParameterServer(
         std::min(options.bucket_elements, options.elements - begin));
   }
   map.num_servers = 1;
-  map.max_slice_elements = options.config.cluster().max_slice_elements();
+  map.max_slice_elements = MaxSliceElements(options.config);
   PS_ASSIGN_OR_RETURN(ShardMap shard_map, ShardMap::Create(map));
   auto worker = std::make_unique<Worker>(options, std::move(shard_map));
   PS_RETURN_IF_ERROR(worker->Join());

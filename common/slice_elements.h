@@ -1,0 +1,21 @@
+// The size of the messages in which gradients are pushed.
+#ifndef COMMON_SLICE_ELEMENTS_H_
+#define COMMON_SLICE_ELEMENTS_H_
+
+#include <cstdint>
+
+#include "proto/config.pb.h"
+
+namespace ps {
+
+// cluster.max_slice_elements, or its default for what the job's workers push.
+inline int64_t MaxSliceElements(const JobConfig& job) {
+  if (job.cluster().has_max_slice_elements()) {
+    return job.cluster().max_slice_elements();
+  }
+  return job.compressor().name() == "none" ? 1 << 18 : 1 << 20;
+}
+
+}  // namespace ps
+
+#endif  // COMMON_SLICE_ELEMENTS_H_
