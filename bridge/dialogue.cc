@@ -15,6 +15,7 @@
 #include "bridge/messages.h"
 #include "bridge/session.h"
 #include "bridge/shared_block.h"
+#include "common/consistency.h"
 #include "common/external_model.h"
 #include "common/status_macros.h"
 #include "common/thread.h"
@@ -140,11 +141,13 @@ absl::Status Dialogue::Do(BridgeMessage* message, BridgeMessage* answer) {
       return absl::FailedPreconditionError(absl::StrCat(
           "model.name is \"", options_.config->model().name(),
           "\"; the job of a program of yours needs model { name: \"external\" "
-          "} and worker_optimizer { name: \"external\" }"));
+          "}"));
     }
     answer->b = options_.config->cluster().num_workers();
     answer->c = options_.config->cluster().servers_size();
-    answer->text = options_.config->name();
+    answer->text =
+        absl::StrCat(AnswersMeans(*options_.config) ? "exchange " : "delta ",
+                     options_.config->name());
     return absl::OkStatus();
   }
   if (message->op == BridgeOp::kOpen) return Open(message, answer);

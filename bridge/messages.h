@@ -10,7 +10,8 @@
 //
 //   op       a, b, c, text         answered: b, c, text of the answer
 //   JOB                            yes: number of workers, number of addresses
-//                                  of servers, name of the job
+//                                  of servers, "delta " or "exchange " and the
+//                                  name of the job
 //   OPEN     + the shared block    yes: number of buckets
 //   FIRST                          yes
 //   PULL                           yes
@@ -22,7 +23,8 @@
 //   FINISH                         yes
 //   ABORT    the reason as text    yes
 //
-// bridge/session.h says what each does. The first error is kept, and is the
+// bridge/session.h says what each does; FIRST, PULL and SERVERS are for delta
+// mode. The first error is kept, and is the
 // answer to all later ops but ABORT.
 #ifndef BRIDGE_MESSAGES_H_
 #define BRIDGE_MESSAGES_H_

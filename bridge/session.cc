@@ -75,9 +75,15 @@ absl::Status BridgeSession::Join() {
   servers_ = std::make_unique<ServerState>(context_, /*num_statistics=*/0);
   const ParameterInfo& last = options_.parameters.back();
   const int64_t n = last.offset + NumElements(last.shape);
-  PS_ASSIGN_OR_RETURN(x_, backend_->Allocate({n}));
   PS_ASSIGN_OR_RETURN(steps_, backend_->Allocate({n}));
-  return absl::OkStatus();
+  if (!exchanges()) {
+    PS_ASSIGN_OR_RETURN(x_, backend_->Allocate({n}));
+    return absl::OkStatus();
+  }
+  x_ = Tensor::View(options_.out, {n});
+  state_ = State::kBetweenPushes;
+  return link_.client->InitializeWeights(
+      std::vector<const float*>(context_.buckets.size(), nullptr));
 }
 
 absl::Status BridgeSession::Require(State state, const char* call) const {
@@ -116,11 +122,16 @@ absl::Status BridgeSession::BeginPush() {
   return absl::OkStatus();
 }
 
-absl::Status BridgeSession::StepOf(int bucket) {
+absl::Status BridgeSession::TakeStep(int bucket) {
   const int64_t begin = context_.buckets[bucket].begin;
-  return backend_->sparse().AddScaled(
-      {options_.out + begin, 1}, {options_.in + begin, -1},
-      context_.buckets[bucket].size(), steps_.data() + begin);
+  const int64_t n = context_.buckets[bucket].size();
+  if (exchanges()) {
+    std::memcpy(steps_.data() + begin, options_.in + begin, n * sizeof(float));
+    return absl::OkStatus();
+  }
+  return backend_->sparse().AddScaled({options_.out + begin, 1},
+                                      {options_.in + begin, -1}, n,
+                                      steps_.data() + begin);
 }
 
 absl::Status BridgeSession::ExplainFailure(int bucket,
@@ -133,10 +144,13 @@ absl::Status BridgeSession::ExplainFailure(int bucket,
                                                    range.size(), &squares));
   if (std::isfinite(squares)) return failure;
   return absl::OutOfRangeError(absl::StrCat(
-      "the weights of worker ", options_.worker_rank,
-      " are not finite after step ", push_,
+      exchanges() ? "the gradient of worker " : "the weights of worker ",
+      options_.worker_rank,
+      exchanges() ? " is not finite in step " : " are not finite after step ",
+      push_,
       " (counted from 0); lower the learning rate, or set "
-      "training.non_finite=SKIP in the job to leave such steps out"));
+      "training.non_finite=SKIP in the job to leave such ",
+      exchanges() ? "gradients" : "steps", " out"));
 }
 
 absl::Status BridgeSession::Ready(int bucket) {
@@ -148,7 +162,7 @@ absl::Status BridgeSession::Ready(int bucket) {
                      next_bucket_, " of ", context_.buckets.size()));
   }
   ++next_bucket_;
-  PS_RETURN_IF_ERROR(StepOf(bucket));
+  PS_RETURN_IF_ERROR(TakeStep(bucket));
   const absl::Status sent =
       pipeline_->Ready(/*loss=*/0, context_.buckets[bucket].begin);
   return sent.ok() ? sent : ExplainFailure(bucket, sent);
@@ -163,7 +177,7 @@ absl::Status BridgeSession::AwaitPush() {
   PS_ASSIGN_OR_RETURN(const ExchangeStats stats, pipeline_->Await());
   const auto ahead =
       static_cast<float>(options_.config->worker_optimizer().step_ahead());
-  for (size_t b = 0; b < context_.buckets.size(); ++b) {
+  for (size_t b = 0; !exchanges() && b < context_.buckets.size(); ++b) {
     const Bucket& bucket = context_.buckets[b];
     const Tensor& residual = *pipeline_->residuals()->of(static_cast<int>(b));
     PS_RETURN_IF_ERROR(backend_->sparse().AddScaled(
@@ -189,6 +203,11 @@ absl::Status BridgeSession::AwaitPush() {
 
 absl::Status BridgeSession::ReadServersWeights() {
   PS_RETURN_IF_ERROR(Require(State::kBetweenPushes, "SERVERS"));
+  if (exchanges()) {
+    return absl::FailedPreconditionError(
+        "SERVERS needs delta mode; with downlink.mode MEAN servers have no "
+        "weights");
+  }
   std::memcpy(options_.in, x_.data(), x_.size() * sizeof(float));
   return absl::OkStatus();
 }

@@ -1,12 +1,16 @@
 // A worker whose gradients, data and optimizer are in another process: what a
 // worker does with weights and servers, without the rest.
 //
-// The session works in delta mode (worker/worker_weights.h) with the other
-// process's optimizer as the rule: x are the servers' weights, e is what this
-// worker has not sent yet, and y = x - a e are the weights of the other
+// Either the session works in delta mode (worker/worker_weights.h) with the
+// other process's optimizer as the rule: x are the servers' weights, e is what
+// this worker has not sent yet, and y = x - a e are the weights of the other
 // process, where a is OptimizerConfig.step_ahead. That process moves y in any
 // way; its step is s = (y as it was given) - (y now). A push sends as much of
 // e + s as the compressor picks, and keeps the rest.
+//
+// Or, in exchange mode (downlink.mode MEAN), that process has the only weights:
+// a push sends as much of e + g as the compressor picks, where g is its
+// gradient, and brings back the mean over all workers.
 #ifndef BRIDGE_SESSION_H_
 #define BRIDGE_SESSION_H_
 
@@ -20,6 +24,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/consistency.h"
 #include "proto/config.pb.h"
 #include "tensor/backend.h"
 #include "tensor/parameter_info.h"
@@ -56,9 +61,9 @@ struct BridgeTotals {
   double apply = 0;
 };
 
-// Not thread-safe. SetFirstWeights by rank 0 and then Pull come first; a push
-// is BeginPush, Ready for every bucket in order, AwaitPush. Calls in another
-// order return kFailedPrecondition.
+// Not thread-safe. In delta mode SetFirstWeights by rank 0 and then Pull come
+// first. A push is BeginPush, Ready for every bucket in order, AwaitPush. Calls
+// in another order return kFailedPrecondition.
 //
 // Errors of all methods: those of ParameterClient, which are final; that of the
 // interruption.
@@ -73,21 +78,23 @@ class BridgeSession {
   // Bucket 0 has the last parameters.
   const std::vector<Bucket>& buckets() const { return context_.buckets; }
 
-  // For rank 0: gives servers the weights in `in`.
+  // In delta mode, for rank 0: gives servers the weights in `in`.
   absl::Status SetFirstWeights();
 
-  // Writes the servers' first weights to `out`; waits until they have some.
+  // In delta mode: writes the servers' first weights to `out`; waits until they
+  // have some.
   absl::Status Pull();
 
   absl::Status BeginPush();
-  // `in` has the other process's weights of this bucket. Errors: also
-  // kOutOfRange for a step that is not finite, where the job does not skip it;
-  // kInvalidArgument for a bucket that is not the next one.
+  // `in` has the other process's weights, or gradient, of this bucket. Errors:
+  // also kOutOfRange for a step or gradient that is not finite, where the job
+  // does not skip it; kInvalidArgument for a bucket that is not the next one.
   absl::Status Ready(int bucket);
-  // Waits for all answers, and writes the weights to go on with to `out`.
+  // Waits for all answers, and writes the weights to go on with, or the mean
+  // gradient, to `out`.
   absl::Status AwaitPush();
 
-  // Between pushes: writes the servers' weights to `in`.
+  // In delta mode, between pushes: writes the servers' weights to `in`.
   absl::Status ReadServersWeights();
 
   // Tells all servers that this worker is done, and waits for the others.
@@ -105,9 +112,11 @@ class BridgeSession {
 
   explicit BridgeSession(const BridgeSessionOptions& options)
       : options_(options) {}
+  bool exchanges() const { return AnswersMeans(*options_.config); }
   absl::Status Join();
   absl::Status Require(State state, const char* call) const;
-  absl::Status StepOf(int bucket);
+  // Reads the bucket's part of `in` once, since it may change at any time.
+  absl::Status TakeStep(int bucket);
   // That of a bucket whose push has failed, if this is not finite.
   absl::Status ExplainFailure(int bucket, const absl::Status& failure);
 
@@ -117,8 +126,8 @@ class BridgeSession {
   WorkerContext context_;
   std::unique_ptr<GradientPipeline> pipeline_;
   std::unique_ptr<ServerState> servers_;
-  Tensor x_;      // [elements]: the servers' weights.
-  Tensor steps_;  // [elements]: s.
+  Tensor x_;      // [elements]: the servers' weights, or the mean, in `out`.
+  Tensor steps_;  // [elements]: s, or g.
   State state_ = State::kJoined;
   int next_bucket_ = 0;  // Of the push.
   int64_t push_ = 0;

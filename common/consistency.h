@@ -42,8 +42,13 @@ inline bool WorkersComeBack(const JobConfig& config) {
          config.checkpoint().durability() == CheckpointConfig::EVERY_UPDATE;
 }
 
-// Whether servers send differences, which are for workers that all hold the
-// same weights.
+// Whether servers answer with means, and keep no weights.
+inline bool AnswersMeans(const JobConfig& config) {
+  return config.downlink().mode() == DownlinkConfig::MEAN;
+}
+
+// Whether answers depend on those before, and so are for workers that have all
+// received the same: differences, and means with what was left out before.
 bool SendsDifferences(const DownlinkConfig& downlink);
 
 // The number of workers that the job needs to continue; num_workers if no

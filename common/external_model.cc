@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/config.h"
+#include "common/consistency.h"
 
 namespace ps {
 namespace {
@@ -21,9 +22,13 @@ JobConfig LeftToTheProgram(const JobConfig& config) {
   rest.mutable_training()->clear_bucket_megabytes();
   rest.mutable_training()->clear_max_iterations();
   rest.mutable_training()->clear_non_finite();
-  *rest.mutable_worker_optimizer() = config.worker_optimizer();
-  rest.mutable_worker_optimizer()->clear_name();
-  rest.mutable_worker_optimizer()->clear_step_ahead();
+  if (AnswersMeans(config)) {
+    *rest.mutable_optimizer() = config.optimizer();
+  } else {
+    *rest.mutable_worker_optimizer() = config.worker_optimizer();
+    rest.mutable_worker_optimizer()->clear_name();
+    rest.mutable_worker_optimizer()->clear_step_ahead();
+  }
   return rest;
 }
 
@@ -47,18 +52,32 @@ void CheckExternalModel(const JobConfig& config, ConfigProblems* problems) {
                         "\"external\"",
                         "must be a rule unless model.name is \"external\": "
                         "workers of this job take the steps themselves");
+    problems->CheckThat(!AnswersMeans(config), "downlink.mode", "MEAN",
+                        "must be another unless model.name is \"external\": "
+                        "workers of this job need weights");
     return;
   }
-  if (rule != kExternal) {
+  if (AnswersMeans(config)) {
+    problems->CheckThat(!config.has_worker_optimizer(), "worker_optimizer",
+                        "set",
+                        "must be left out with downlink.mode MEAN: workers "
+                        "push gradients, and get their mean");
+    problems->CheckThat(config.consistency().digest_every() == 0,
+                        "consistency.digest_every",
+                        config.consistency().digest_every(),
+                        "must be 0 with downlink.mode MEAN: servers have no "
+                        "weights to compare with");
+  } else if (rule != kExternal) {
     problems->Add("worker_optimizer.name",
                   config.has_worker_optimizer() ? absl::StrCat("\"", rule, "\"")
                                                 : "unset",
                   absl::StrCat("must be \"external\"", kWithExternal,
                                ": the program that has the model takes the "
-                               "steps"));
+                               "steps; or downlink.mode must be MEAN, with "
+                               "which it pushes gradients"));
   }
   JobConfig defaults;
-  defaults.mutable_worker_optimizer();
+  if (!AnswersMeans(config)) defaults.mutable_worker_optimizer();
   for (const std::string& field : DescribeConfigDifferences(
            ResolvedConfigText(LeftToTheProgram(config)),
            ResolvedConfigText(defaults), /*values=*/false)) {

@@ -122,12 +122,13 @@ void CheckDownlink(const JobConfig& config, ConfigProblems* problems) {
   if (mode != DownlinkConfig::COMPRESSED) {
     if (!SendsDifferences(config.downlink())) return;
     problems->CheckThat(
-        mode == DownlinkConfig::UPDATE, "downlink.mode",
-        DownlinkConfig::Mode_Name(mode),
-        "must be UPDATE or COMPRESSED with a downlink.compressor; AUTO "
+        mode == DownlinkConfig::UPDATE || mode == DownlinkConfig::MEAN,
+        "downlink.mode", DownlinkConfig::Mode_Name(mode),
+        "must be UPDATE, COMPRESSED or MEAN with a downlink.compressor; AUTO "
         "takes the job's own");
     problems->CheckThat(
-        compressor.name() == "none", path + "name", name,
+        mode == DownlinkConfig::MEAN || compressor.name() == "none",
+        path + "name", name,
         "must be \"none\" with downlink.mode UPDATE, which sends every "
         "element that changed; COMPRESSED leaves elements out");
   }

@@ -99,7 +99,9 @@ absl::Status Shard::SetLayout(const ShardLayout& layout) {
       made.total_updates = layout.total_iterations;
       made.stop = asked_to_stop_;
       made.about_pushes = &about_pushes_;
-      made.rule = averaged ? UpdateRule::kMean : UpdateRule::kOptimizer;
+      made.rule = averaged                 ? UpdateRule::kMean
+                  : AnswersMeans(*config_) ? UpdateRule::kExchange
+                                           : UpdateRule::kOptimizer;
       made.stretches = std::move(stretches);
       made.number = slice.number;
     }

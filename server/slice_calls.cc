@@ -7,11 +7,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "common/consistency.h"
 #include "common/status_macros.h"
 #include "compressors/payload/payload.h"
 #include "compressors/payload/shared_positions.h"
 #include "server/limits/memory_bound.h"
 #include "server/server_calls.h"
+#include "server/slices/slice_weights.h"
 #include "transport/server_timings.h"
 #include "transport/slice_message.h"
 
@@ -174,7 +176,7 @@ void ServerCalls::InitializeSlice(const Caller& caller,
     return;
   }
   const int rank = opened->message.header.worker().rank();
-  if (rank != 0) {
+  if (rank != 0 && !AnswersMeans(*config_)) {
     call->Respond(absl::InvalidArgumentError(absl::StrCat(
         "worker ", rank, " sends initial weights; only worker 0 may do that")));
     return;
@@ -193,13 +195,7 @@ void ServerCalls::InitializeSlice(const Caller& caller,
     const absl::StatusOr<PayloadInfo> info = ValidatePayload(
         opened.message.payload.pieces, opened.slice->num_elements());
     absl::Status status = info.status();
-    // fp32 takes four bytes a weight. With a shorter code, a few bytes could
-    // make the server allocate any number of weights.
-    if (status.ok() && (info->index_code != IndexCode::kDense ||
-                        info->value_code != ValueCode::kFp32)) {
-      status =
-          absl::InvalidArgumentError("initial weights must be dense and fp32");
-    }
+    if (status.ok()) status = CheckFirst(opened.slice->rule(), *info);
     if (status.ok()) status = snapshots->BeforeInitialWeights();
     if (!status.ok()) {
       call->Respond(status);

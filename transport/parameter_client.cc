@@ -408,9 +408,15 @@ absl::Status SessionsClient::InitializeWeights(
     const std::vector<const float*>& bucket_weights) {
   for (int b = 0; b < shard_map_->num_buckets(); ++b) {
     for (const Slice& slice : shard_map_->slices(b)) {
-      StartSliceCall(Rpc::kInitializeSlice, slice, Header(slice),
-                     EncodeDense({bucket_weights[b] + slice.begin,
-                                  static_cast<size_t>(slice.size())}));
+      PayloadBuffer first;
+      if (bucket_weights[b] != nullptr) {
+        first = EncodeDense({bucket_weights[b] + slice.begin,
+                             static_cast<size_t>(slice.size())});
+      } else {
+        PS_ASSIGN_OR_RETURN(
+            first, EncodeSparse("auto", {}, {}, /*begin=*/0, slice.size()));
+      }
+      StartSliceCall(Rpc::kInitializeSlice, slice, Header(slice), first);
     }
   }
   return sessions_.Await();

@@ -190,7 +190,8 @@ class ParameterClient {
   virtual absl::Status Join(int64_t pushes, int64_t averagings) = 0;
 
   // Sends all servers their initial weights; for rank 0 only. bucket_weights[b]
-  // points to the elements of bucket b.
+  // points to the elements of bucket b. Null is for a bucket of which servers
+  // keep no weights (downlink.mode MEAN), which each rank must tell them.
   virtual absl::Status InitializeWeights(
       const std::vector<const float*>& bucket_weights) = 0;
 

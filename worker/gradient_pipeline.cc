@@ -335,6 +335,13 @@ absl::Status GradientPipeline::Answered(const SliceAnswer& answer) {
     PS_RETURN_IF_ERROR(residuals_->PutBack(*answer.slice));
   }
   const absl::Time start = SteadyClock()->Now();
+  if (AnswersMeans(*context_.config) &&
+      answer.info.index_code != IndexCode::kDense) {
+    // An element that a mean lacks is 0.
+    const int64_t begin = context_.buckets[answer.slice->bucket].begin;
+    PS_RETURN_IF_ERROR(context_.backend->sparse().Clear(
+        weights_.data() + begin + answer.slice->begin, answer.slice->size()));
+  }
   PS_RETURN_IF_ERROR(writer_.Write(
       answer, context_.buckets[answer.slice->bucket].begin, &weights_));
   if (context_.own_weights != nullptr) PS_RETURN_IF_ERROR(Follow(answer));

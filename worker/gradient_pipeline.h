@@ -53,7 +53,8 @@ class GradientPipeline {
 
   // Begins an iteration. `push` is its number, from 0. `gradient` is the flat
   // vector to whose elements Ready refers. `weights`, of the same shape, are
-  // those that the servers sent; Ready and Await update them as answers arrive.
+  // those that the servers sent; Ready and Await update them as answers arrive,
+  // or replace them by the means with downlink.mode MEAN.
   // Both tensors are used until Await returns. In delta mode the gradient is
   // replaced by the worker's steps.
   void Begin(int64_t push, const Tensor& gradient, const Tensor& weights);

@@ -146,6 +146,8 @@ absl::StatusOr<MemoryBound> MemoryBoundOf(const JobConfig& config,
   int64_t a_parameter = 4 + 4 * state + 2 + 4;
   // The workers' weights, their change, and the compressor's state.
   if (SendsDifferences(ChosenDownlink(config))) a_parameter += 4 * 4;
+  // The positions of the last mean.
+  if (AnswersMeans(config)) a_parameter += 4;
   // The server keeps the positions of two iterations.
   if (WorkersSharePositions(config)) a_parameter += 2 * 4;
   const int64_t a_statistic = 4 + 4 + (each_push ? 4 * workers : 0);

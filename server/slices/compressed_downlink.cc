@@ -19,16 +19,8 @@ class CompressedDownlink final : public Downlink {
   absl::Status Init(const CompressorConfig& config, const SliceOptions& options,
                     const PayloadBuffer& weights) {
     PS_ASSIGN_OR_RETURN(backend_, NewCpuCompressorBackend(CpuBackendOptions()));
-    CompressorOptions compressor;
-    compressor.config = config;
-    compressor.dense_size = options.num_elements;
-    compressor.seed = options.config->seed();
-    // This rank is that of no worker, so that the random draws differ from all
-    // workers'.
-    compressor.worker_rank = options.config->cluster().num_workers();
-    compressor.bucket = options.number;
-    compressor.backend = backend_.get();
-    PS_ASSIGN_OR_RETURN(compressor_, NewCompressor(compressor));
+    PS_ASSIGN_OR_RETURN(compressor_,
+                        NewDownlinkCompressor(config, options, backend_.get()));
     PS_ASSIGN_OR_RETURN(difference_,
                         backend_->Allocate({options.num_elements}));
     PS_ASSIGN_OR_RETURN(residual_, backend_->Allocate({options.num_elements}));
@@ -81,6 +73,21 @@ class CompressedDownlink final : public Downlink {
 };
 
 }  // namespace
+
+absl::StatusOr<std::unique_ptr<Compressor>> NewDownlinkCompressor(
+    const CompressorConfig& config, const SliceOptions& options,
+    Backend* backend) {
+  CompressorOptions compressor;
+  compressor.config = config;
+  compressor.dense_size = options.num_elements;
+  compressor.seed = options.config->seed();
+  // This rank is that of no worker, so that the random draws differ from all
+  // workers'.
+  compressor.worker_rank = options.config->cluster().num_workers();
+  compressor.bucket = options.number;
+  compressor.backend = backend;
+  return NewCompressor(compressor);
+}
 
 absl::StatusOr<std::unique_ptr<Downlink>> NewCompressedDownlink(
     const CompressorConfig& config, const SliceOptions& options,

@@ -11,9 +11,17 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "compressors/compressor.h"
 #include "server/slices/downlink.h"
+#include "tensor/backend.h"
 
 namespace ps {
+
+// Creates the compressor of one slice's downlink. Errors: those of
+// NewCompressor.
+absl::StatusOr<std::unique_ptr<Compressor>> NewDownlinkCompressor(
+    const CompressorConfig& config, const SliceOptions& options,
+    Backend* backend);
 
 // Creates the downlink. Errors: those of NewCompressor.
 absl::StatusOr<std::unique_ptr<Downlink>> NewCompressedDownlink(

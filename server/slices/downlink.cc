@@ -12,6 +12,7 @@
 #include "server/slices/coded_update_downlink.h"
 #include "server/slices/compressed_downlink.h"
 #include "server/slices/downlink_choice.h"
+#include "server/slices/mean_downlink.h"
 
 namespace ps {
 namespace {
@@ -111,6 +112,11 @@ absl::StatusOr<std::unique_ptr<Downlink>> NewDownlink(
       return std::make_unique<UpdateDownlink>(config.value_code());
     case DownlinkConfig::COMPRESSED:
       return NewCompressedDownlink(config.compressor(), options, weights);
+    case DownlinkConfig::MEAN:
+      if (SendsDifferences(config)) {
+        return NewMeanDownlink(config.compressor(), options);
+      }
+      return std::make_unique<UpdateDownlink>(config.value_code());
     case DownlinkConfig::AUTO:
       break;
   }

@@ -18,7 +18,8 @@ namespace ps {
 // The answer to all workers.
 struct DownlinkPayload {
   PayloadBuffer bytes;
-  // Whether workers add it to their weights; otherwise it replaces them.
+  // Whether workers add it to their weights; otherwise it replaces them. With
+  // UpdateRule::kExchange an element that it lacks is 0.
   bool difference = false;
   // Whether it has every element that some worker pushed for this update.
   bool covers_pushes = false;

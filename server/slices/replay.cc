@@ -36,10 +36,8 @@ absl::StatusOr<std::unique_ptr<SliceState>> StateBefore(
   const PayloadPieces& first = history.first->pieces;
   PS_ASSIGN_OR_RETURN(const PayloadInfo info,
                       ValidatePayload(first, options.num_elements));
-  if (info.index_code != IndexCode::kDense ||
-      info.value_code != ValueCode::kFp32) {
-    return absl::DataLossError("the initial weights are not dense and fp32");
-  }
+  const absl::Status checked = CheckFirst(options.rule, info);
+  if (!checked.ok()) return absl::DataLossError(checked.message());
   return SliceState::Create(options, first);
 }
 

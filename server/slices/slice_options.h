@@ -18,6 +18,7 @@ namespace ps {
 enum class UpdateRule {
   kOptimizer,  // Gradients: the job's optimizer takes a step.
   kMean,       // Statistics: their mean is the new value.
+  kExchange,   // Gradients: their mean is the answer (downlink.mode MEAN).
 };
 
 // Returns the name of a slice in logs and snapshots; unique within the model.

@@ -57,7 +57,7 @@ SlicePositions::SlicePositions(const SliceOptions& options,
     : options_(options),
       retry_(std::move(retry)),
       num_workers_(options.config->cluster().num_workers()),
-      shared_(options.rule == UpdateRule::kOptimizer &&
+      shared_(options.rule != UpdateRule::kMean &&
               SharesPositions(options.config->compressor(), num_workers_)),
       may_appoint_(shared_ && MayLeaveOut(*options.config)),
       step_timeout_(

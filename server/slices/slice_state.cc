@@ -36,15 +36,14 @@ SliceState::SliceState(const SliceOptions& options)
   const int num_workers = config.cluster().num_workers();
   const SliceCoderFactory new_coder =
       FindCompressor(config.compressor().name()).slice_coder;
-  may_have_coder_ =
-      new_coder != nullptr && options_.rule == UpdateRule::kOptimizer;
+  may_have_coder_ = new_coder != nullptr && options_.rule != UpdateRule::kMean;
   if (may_have_coder_ && SharesPositions(config.compressor(), num_workers)) {
     coder_ = new_coder({config.compressor(), options_.num_elements, num_workers,
                         config.seed(), options_.number});
   }
   const PushNormsConfig& norms = options.config->consistency().push_norms();
   if (norms.action() != PushNormsConfig::ACCEPT &&
-      options.rule == UpdateRule::kOptimizer) {
+      options.rule != UpdateRule::kMean) {
     norms_.emplace(norms, static_cast<int>(workers_.size()),
                    options.num_elements);
   }
@@ -55,7 +54,9 @@ absl::StatusOr<std::unique_ptr<SliceState>> SliceState::Create(
   std::unique_ptr<SliceState> state(new SliceState(options));
   PS_ASSIGN_OR_RETURN(state->weights_,
                       SliceWeights::Create(state->options_, first));
-  state->first_digest_ = DigestOf(first, options.num_elements);
+  if (options.rule != UpdateRule::kExchange) {
+    state->first_digest_ = DigestOf(first, options.num_elements);
+  }
   return state;
 }
 
@@ -264,6 +265,7 @@ absl::StatusOr<WeightAnswer> SliceState::Answer(int rank,
 }
 
 WeightAnswer SliceState::AnswerWithAll() const {
+  if (options_.rule == UpdateRule::kExchange) return answer_;
   WeightAnswer answer = answer_;
   answer.version = progress_.version;
   answer.weights.bytes = weights_->All();

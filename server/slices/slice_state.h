@@ -67,8 +67,8 @@ struct SliceProgress {
 // The state. It has no clock, lock, caller or callback. Not thread-safe.
 class SliceState {
  public:
-  // Creates a state. `first` must be valid, dense and fp32. Errors: those of
-  // creating the optimizer or the downlink.
+  // Creates a state. `first` must be valid and pass CheckFirst. Errors: those
+  // of creating the optimizer or the downlink.
   static absl::StatusOr<std::unique_ptr<SliceState>> Create(
       const SliceOptions& options, const PayloadPieces& first);
 
@@ -93,7 +93,7 @@ class SliceState {
   std::string Save() const;
 
   const SliceProgress& progress() const { return progress_; }
-  // The digest of the initial weights.
+  // The digest of the initial weights; 0 with UpdateRule::kExchange.
   uint64_t first_digest() const { return first_digest_; }
   uint64_t Digest() const { return weights_->Digest(); }
   // The segments of tensors that make up the slice; at least one.
@@ -118,7 +118,8 @@ class SliceState {
   // The server-side codec; null if the compressor has none.
   const SliceCoder* coder() const { return coder_.get(); }
 
-  // Returns all weights, for workers that cannot use the changes.
+  // Returns all weights, for workers that cannot use the changes; with
+  // UpdateRule::kExchange the last mean, which is empty before the first.
   WeightAnswer AnswerWithAll() const;
 
   // Lines about the unusual pushes of the last update: one for each.

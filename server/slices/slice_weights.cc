@@ -65,6 +65,20 @@ int64_t UpdatesPerIteration(const JobConfig& config) {
 
 }  // namespace
 
+absl::Status CheckFirst(UpdateRule rule, const PayloadInfo& info) {
+  const bool dense = info.index_code == IndexCode::kDense;
+  if (rule == UpdateRule::kExchange) {
+    if (!dense && info.count == 0) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        "with downlink.mode MEAN servers keep no weights: the initial ones "
+        "must have no elements");
+  }
+  // fp32 takes four bytes a weight. With a shorter code, a few bytes could make
+  // the server allocate any number of weights.
+  if (dense && info.value_code == ValueCode::kFp32) return absl::OkStatus();
+  return absl::InvalidArgumentError("initial weights must be dense and fp32");
+}
+
 uint64_t DigestOf(const PayloadPieces& payload, int64_t num_elements) {
   std::vector<float> values(num_elements);
   DecodeDensePayload(payload, absl::MakeSpan(values));
@@ -84,8 +98,12 @@ SliceWeights::SliceWeights(const SliceOptions& options)
 absl::StatusOr<std::unique_ptr<SliceWeights>> SliceWeights::Create(
     const SliceOptions& options, const PayloadPieces& first) {
   std::unique_ptr<SliceWeights> weights(new SliceWeights(options));
-  DecodeDensePayload(first, absl::MakeSpan(DenseValues(&weights->weights_),
-                                           options.num_elements));
+  float* const values = DenseValues(&weights->weights_);
+  if (options.rule == UpdateRule::kExchange) {
+    std::fill_n(values, options.num_elements, 0.0f);
+  } else {
+    DecodeDensePayload(first, absl::MakeSpan(values, options.num_elements));
+  }
   PS_RETURN_IF_ERROR(weights->Init());
   return weights;
 }
@@ -198,6 +216,7 @@ void SliceWeights::SumAndStep(const GradientPayloads& gradients,
     }
     clock.AddTo(&timings->optimizer);
   }
+  all_filled_ = true;
 }
 
 void SliceWeights::SwapWithThread() {
@@ -221,11 +240,15 @@ absl::StatusOr<SliceWeights::Outcome> SliceWeights::Begin(
   const bool lazy =
       options_.config->optimizer().sparse_update() == OptimizerConfig::LAZY;
   const bool votes = options_.config->optimizer().majority_vote();
-  touched_only_ = optimizer_ != nullptr && !gradients.any_dense && !votes &&
-                  (lazy || optimizer_->skips_zeros());
+  const bool exchange = options_.rule == UpdateRule::kExchange;
+  touched_only_ = !gradients.any_dense &&
+                  (exchange || (optimizer_ != nullptr && !votes &&
+                                (lazy || optimizer_->skips_zeros())));
   stage_ = Stage::kSummed;
   // Without a push there is no mean gradient, so no step is taken.
-  if (num_workers_ == 0 && num_stages() == 0) return Finish(&kNothing, timings);
+  if (num_workers_ == 0 && num_stages() == 0 && !exchange) {
+    return Finish(&kNothing, timings);
+  }
   if (!touched_only_ && gradients.all_dense && num_stages() == 0) {
     SumAndStep(gradients, timings);
     return Finish(nullptr, timings);
@@ -260,7 +283,9 @@ absl::StatusOr<SliceWeights::Outcome> SliceWeights::NextStage(
     clock.AddTo(&timings->optimizer);
     return outcome;
   }
-  if (num_workers_ == 0) return Finish(&kNothing, timings);
+  if (num_workers_ == 0 && options_.rule != UpdateRule::kExchange) {
+    return Finish(&kNothing, timings);
+  }
   Step();
   clock.AddTo(&timings->optimizer);
   return Finish(touched_only_ ? &indices_ : nullptr, timings);
@@ -311,7 +336,7 @@ std::vector<Squares> SliceWeights::GradientSquares() const {
 void SliceWeights::Step() {
   float* const weights = WritableWeights();
   if (optimizer_ == nullptr) {
-    std::copy(gradient_.begin(), gradient_.end(), weights);
+    WriteMean(weights);
   } else if (touched_only_) {
     StepTouched(weights);
   } else {
@@ -360,6 +385,19 @@ void SliceWeights::StepTouched(float* weights) {
                             gradient_.data() + from, weights);
     from = to;
   });
+}
+
+void SliceWeights::WriteMean(float* mean) {
+  if (!touched_only_) {
+    std::copy(gradient_.begin(), gradient_.end(), mean);
+    all_filled_ = true;
+    return;
+  }
+  if (all_filled_) std::fill_n(mean, options_.num_elements, 0.0f);
+  for (const uint32_t i : filled_) mean[i] = 0;
+  for (size_t i = 0; i < indices_.size(); ++i) mean[indices_[i]] = gradient_[i];
+  filled_ = indices_;
+  all_filled_ = false;
 }
 
 absl::StatusOr<SliceWeights::Outcome> SliceWeights::Finish(

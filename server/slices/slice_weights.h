@@ -30,16 +30,21 @@ struct GradientPayloads {
   int64_t sent_elements = 0;                   // The elements of all payloads.
 };
 
+// Checks the payload with which a slice begins: dense and fp32 or, with
+// UpdateRule::kExchange, without elements. Errors: kInvalidArgument.
+absl::Status CheckFirst(UpdateRule rule, const PayloadInfo& info);
+
 // Returns the WeightsDigest of a valid, dense payload.
 uint64_t DigestOf(const PayloadPieces& payload, int64_t num_elements);
 
-// The weights. An update consists of Begin and, until it is finished, calls of
+// The weights; with UpdateRule::kExchange, the mean of the last update. An
+// update consists of Begin and, until it is finished, calls of
 // Continue with the requested totals over all slices of all servers. Not
 // thread-safe.
 class SliceWeights {
  public:
-  // Creates the weights. `first` must be valid, dense and fp32. Errors: those
-  // of creating the optimizer or the downlink.
+  // Creates the weights. `first` must be valid and pass CheckFirst. Errors:
+  // those of creating the optimizer or the downlink.
   static absl::StatusOr<std::unique_ptr<SliceWeights>> Create(
       const SliceOptions& options, const PayloadPieces& first);
 
@@ -123,6 +128,8 @@ class SliceWeights {
   void StepRange(int64_t begin, int64_t end, const float* gradient,
                  float* weights);
   void StepTouched(float* weights);
+  // Replaces the last mean by this update's.
+  void WriteMean(float* mean);
   // Calls visit(end, info) for consecutive segments of [begin, end) with equal
   // rates, up to element `end` each.
   template <typename Visit>
@@ -141,7 +148,10 @@ class SliceWeights {
   std::optional<ChangeLog> log_;
   std::vector<uint32_t> since_;  // Scratch memory of Since.
   PayloadBuffer weights_;        // Dense, fp32. Shared with answers being sent.
-  std::unique_ptr<Optimizer> optimizer_;  // Null for statistics.
+  std::unique_ptr<Optimizer> optimizer_;  // Null for means.
+  // Elements of a mean that may not be 0, unless it may have no 0 at all.
+  std::vector<uint32_t> filled_;
+  bool all_filled_ = true;
   std::unique_ptr<Downlink> downlink_;
 
   // The state of the current update.

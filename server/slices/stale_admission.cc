@@ -17,7 +17,7 @@ class StaleAdmission final : public Admission {
         bounded_(options.config->consistency().mode() ==
                      ConsistencyConfig::STALE_SYNCHRONOUS &&
                  // No answer waits for statistics.
-                 options.rule == UpdateRule::kOptimizer),
+                 options.rule != UpdateRule::kMean),
         bound_(options.config->consistency().staleness()),
         workers_(num_workers()) {
     CountStarting();

@@ -53,7 +53,8 @@ void WeightSlice::Initialize(ReceivedPayload payload,
 absl::Status WeightSlice::SetInitialWeights(const PayloadPieces& payload) {
   PS_RETURN_IF_ERROR(failure_);
   if (state_ != nullptr) {
-    if (DigestOf(payload, options_.num_elements) == state_->first_digest()) {
+    if (options_.rule == UpdateRule::kExchange ||
+        DigestOf(payload, options_.num_elements) == state_->first_digest()) {
       return absl::OkStatus();
     }
     return absl::FailedPreconditionError(

@@ -27,6 +27,7 @@
 #include "bridge/messages.h"
 #include "bridge/shared_block.h"
 #include "common/config.h"
+#include "common/consistency.h"
 #include "common/unique_fd.h"
 #include "compressors/compressor.h"
 #include "gmock/gmock.h"
@@ -59,6 +60,13 @@ JobConfig Job(int num_workers, const std::string& compressor = "none") {
   job.mutable_cluster()->set_num_servers(1);
   job.mutable_cluster()->set_startup_timeout_seconds(10);
   job.mutable_security()->set_mode(SecurityConfig::INSECURE);
+  return job;
+}
+
+JobConfig ExchangeJob(int num_workers, const std::string& compressor = "none") {
+  JobConfig job = Job(num_workers, compressor);
+  job.clear_worker_optimizer();
+  job.mutable_downlink()->set_mode(DownlinkConfig::MEAN);
   return job;
 }
 
@@ -158,10 +166,10 @@ class TrainingProcess {
     Tell(op, 0, text);
     return StatusOf(Answer());
   }
-  // OPEN, and the first weights: element i is i / 100, by rank 0.
-  absl::Status Join(int rank) {
+  // OPEN, and in delta mode the first weights: element i is i / 100, by rank 0.
+  absl::Status Join(int rank, bool exchanges) {
     absl::Status status = Ask(BridgeOp::kOpen);
-    if (!status.ok()) return status;
+    if (!status.ok() || exchanges) return status;
     if (rank == 0) {
       for (int64_t i = 0; i < size_; ++i) {
         in()[i] = static_cast<float>(i) / 100;
@@ -220,8 +228,8 @@ std::vector<std::unique_ptr<TrainingProcess>> Start(const JobConfig& job) {
   for (int rank = 0; rank < job.cluster().num_workers(); ++rank) {
     ranks.push_back(std::make_unique<TrainingProcess>(job, rank));
   }
-  OnAll(&ranks, [](int rank, TrainingProcess* process) {
-    const absl::Status joined = process->Join(rank);
+  OnAll(&ranks, [&](int rank, TrainingProcess* process) {
+    const absl::Status joined = process->Join(rank, AnswersMeans(job));
     EXPECT_TRUE(joined.ok()) << joined;
   });
   return ranks;
@@ -265,9 +273,12 @@ TEST(Dialogue, SaysWhatTheJobIs) {
   EXPECT_TRUE(process.StatusOf(answer).ok());
   EXPECT_EQ(answer.b, 3);
   EXPECT_EQ(answer.c, 0);
-  EXPECT_EQ(answer.text, "mine");
+  EXPECT_EQ(answer.text, "delta mine");
   EXPECT_TRUE(process.Ask(BridgeOp::kFinish).ok());
   EXPECT_TRUE(process.Result().ok());
+  TrainingProcess other(ExchangeJob(1), 0);
+  other.Tell(BridgeOp::kJob);
+  EXPECT_EQ(other.Answer().text, "exchange job");
 }
 
 TEST(Dialogue, AnswersWithTheErrorOfTheJob) {
@@ -333,6 +344,92 @@ TEST(Dialogue, LosesNothingOfTheMeanStepWithAnyCompressor) {
       EXPECT_TRUE(process->Ask(BridgeOp::kFinish).ok());
       EXPECT_TRUE(process->Result().ok());
     });
+  }
+}
+
+// With every compressor: all means together are the means of all gradients, but
+// for the means of the residuals.
+TEST(Dialogue, LosesNothingOfTheMeanGradientWithAnyCompressor) {
+  for (const std::string& name : CompressorRegistry().Names()) {
+    // What lgc decodes at the servers is an approximation.
+    if (name == "lgc") continue;
+    for (const int num_workers : {1, 2}) {
+      SCOPED_TRACE(absl::StrCat(name, ", ", num_workers, " workers"));
+      JobConfig job = ExchangeJob(num_workers, name);
+      job.mutable_compressor()->set_ratio(0.05);
+      const absl::Status valid = ValidateConfig(job);
+      ASSERT_TRUE(valid.ok()) << valid;
+      const Servers servers(&job);
+      auto ranks = Start(job);
+      std::vector<double> missing(kElements);
+      for (int push = 0; push < 6; ++push) {
+        OnAll(&ranks, [&](int rank, TrainingProcess* process) {
+          for (int64_t i = 0; i < kElements; ++i) {
+            process->in()[i] = StepOf(rank, push, i);
+          }
+          process->StartPush();
+          const absl::Status done = process->Await();
+          ASSERT_TRUE(done.ok()) << done;
+        });
+        for (int64_t i = 0; i < kElements; ++i) {
+          for (int rank = 0; rank < num_workers; ++rank) {
+            missing[i] += StepOf(rank, push, i) / num_workers;
+          }
+          missing[i] -= ranks[0]->out()[i];
+          ASSERT_EQ(ranks.back()->out()[i], ranks[0]->out()[i]) << i;
+        }
+      }
+      double squares = 0;
+      for (const double e : missing) squares += e * e;
+      double norms = 0;
+      for (const auto& rank : ranks) {
+        norms += StatsOf(rank.get())["residual_norm"] / num_workers;
+      }
+      // Of two residuals, the mean is not longer than their mean length.
+      EXPECT_LE(std::sqrt(squares), norms + 1e-4);
+      if (num_workers == 1) {
+        EXPECT_NEAR(std::sqrt(squares), norms, 1e-4);
+      }
+      OnAll(&ranks, [](int, TrainingProcess* process) {
+        EXPECT_TRUE(process->Ask(BridgeOp::kFinish).ok());
+        EXPECT_TRUE(process->Result().ok());
+      });
+    }
+  }
+}
+
+TEST(Dialogue, ServersOfMeansHaveNoWeightsToGive) {
+  JobConfig job = ExchangeJob(1);
+  const Servers servers(&job);
+  auto ranks = Start(job);
+  EXPECT_THAT(std::string(ranks[0]->Ask(BridgeOp::kServers).message()),
+              HasSubstr("with downlink.mode MEAN servers have no weights"));
+}
+
+TEST(Dialogue, AGradientThatIsNotFiniteIsAnError) {
+  JobConfig job = ExchangeJob(1);
+  const Servers servers(&job);
+  auto ranks = Start(job);
+  ranks[0]->in()[7] = std::numeric_limits<float>::quiet_NaN();
+  ranks[0]->StartPush();
+  const absl::Status error = ranks[0]->Await();
+  EXPECT_EQ(error.code(), absl::StatusCode::kOutOfRange);
+  EXPECT_THAT(std::string(error.message()),
+              HasSubstr("the gradient of worker 0 is not finite in step 0"));
+}
+
+TEST(Dialogue, AGradientThatIsNotFiniteIsSkippedIfTheJobSaysSo) {
+  JobConfig job = ExchangeJob(1);
+  job.mutable_training()->set_non_finite(TrainingConfig::SKIP);
+  const Servers servers(&job);
+  auto ranks = Start(job);
+  for (int push = 0; push < 2; ++push) {
+    std::fill_n(ranks[0]->in(), kElements, 1.0F);
+    if (push == 1) ranks[0]->in()[7] = std::numeric_limits<float>::infinity();
+    ranks[0]->StartPush();
+    ASSERT_TRUE(ranks[0]->Await().ok());
+    // The mean of nothing is 0.
+    EXPECT_EQ(ranks[0]->out()[7], push == 0 ? 1 : 0);
   }
 }
 

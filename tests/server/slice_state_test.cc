@@ -115,8 +115,15 @@ std::string Apply(UpdateRecord* record, SliceState* state) {
   return seen;
 }
 
+// The payload with which the slice begins.
+PayloadBuffer FirstOf(const Case& test) {
+  return test.options.rule == UpdateRule::kExchange
+             ? EncodeSparse("auto", {}, {}, 0, kElements).value()
+             : EncodeDense(Values(5, kElements));
+}
+
 std::unique_ptr<SliceState> NewState(const Case& test) {
-  const PayloadBuffer first = EncodeDense(Values(5, kElements));
+  const PayloadBuffer first = FirstOf(test);
   auto state = SliceState::Create(test.options, {first.span()});
   EXPECT_TRUE(state.ok()) << state.status();
   return *std::move(state);
@@ -146,7 +153,15 @@ std::vector<DownlinkConfig> Downlinks() {
           Downlink(DownlinkConfig::COMPRESSED, "fp32", "sidco_e", "fp32")};
 }
 
-// Every rule and downlink in every mode that allows it, and statistics.
+std::vector<DownlinkConfig> Means() {
+  return {Downlink(DownlinkConfig::MEAN, "fp32", "none", "fp32"),
+          Downlink(DownlinkConfig::MEAN, "bf16", "none", "fp32"),
+          Downlink(DownlinkConfig::MEAN, "fp32", "none", "qsgd"),
+          Downlink(DownlinkConfig::MEAN, "fp32", "randomk", "qsgdinf"),
+          Downlink(DownlinkConfig::MEAN, "fp32", "sidco_e", "fp32")};
+}
+
+// Every rule and downlink in every mode that allows it, statistics, and means.
 std::vector<std::unique_ptr<Case>> Cases() {
   std::vector<ConsistencyConfig> modes(7);
   modes[1].set_step_timeout_seconds(60);
@@ -191,6 +206,22 @@ std::vector<std::unique_ptr<Case>> Cases() {
             cases.push_back(std::move(test));
           }
         }
+      }
+    }
+    if (WorkersDrift(cases.back()->config)) continue;
+    for (const DownlinkConfig& downlink : Means()) {
+      for (const bool sparse : {false, true}) {
+        auto test = std::make_unique<Case>();
+        test->config.mutable_cluster()->set_num_workers(kWorkers);
+        *test->config.mutable_consistency() = mode;
+        *test->config.mutable_downlink() = downlink;
+        test->sparse = sparse;
+        test->options = OptionsOf(test->config, kElements);
+        test->options.rule = UpdateRule::kExchange;
+        test->name =
+            absl::StrCat(downlink.ShortDebugString(), "; ",
+                         mode.ShortDebugString(), sparse ? "; sparse" : "");
+        cases.push_back(std::move(test));
       }
     }
   }
@@ -258,7 +289,7 @@ TEST(SliceState, ALoggedSliceComesBack) {
     const auto log = ServerLog::Open({&files, "log", /*max_bytes=*/1 << 30});
     ASSERT_TRUE(log.ok()) << log.status();
     ASSERT_TRUE((*log)->Begin(0, 1, {}).ok());
-    const PayloadBuffer first = EncodeDense(Values(5, kElements));
+    const PayloadBuffer first = FirstOf(*test);
     ASSERT_TRUE((*log)->AppendInitialWeights("slice-0-0", {first.span()}).ok());
     const auto state = NewState(*test);
     std::string saved;

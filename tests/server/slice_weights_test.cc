@@ -8,9 +8,12 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "compressors/compressor.h"
 #include "compressors/payload/payload.h"
+#include "compressors/state_io.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -68,6 +71,18 @@ class SliceWeightsTest : public ::testing::Test {
     options.stretches = {{0, 0, options.num_elements, true}};
     const PayloadBuffer bytes = EncodeDense(first);
     return SliceWeights::Create(options, {bytes.span()}).value();
+  }
+
+  // For the mean of n elements.
+  std::unique_ptr<SliceWeights> MakeMean(int64_t n) {
+    config_.mutable_downlink()->set_mode(DownlinkConfig::MEAN);
+    SliceOptions options;
+    options.config = &config_;
+    options.num_elements = n;
+    options.rule = UpdateRule::kExchange;
+    options.stretches = {{0, 0, n, true}};
+    const PayloadBuffer nothing = EncodeSparse("auto", {}, {}, 0, n).value();
+    return SliceWeights::Create(options, {nothing.span()}).value();
   }
 
   // The answer of an update without stages.
@@ -319,6 +334,147 @@ TEST_F(SliceWeightsTest, ACompressedWayBackLosesNothingForEver) {
   for (int64_t i = 0; i < n; ++i) {
     EXPECT_NEAR(view[i], 1.0f - gradient[i], 1e-6);
   }
+}
+
+TEST_F(SliceWeightsTest, AMeanHasNothingOfTheMeanBefore) {
+  const auto weights = MakeMean(5);
+  Pushes dense;
+  dense.AddDense({1, 2, 3, 4, 5});
+  dense.AddDense({3, 2, 1, 0, 5});
+  EXPECT_THAT(Decoded(Update(weights.get(), dense)),
+              ElementsAre(2, 2, 2, 2, 5));
+  Pushes sparse;
+  sparse.AddSparse({1, 4}, {2, 4}, 5);
+  sparse.AddSparse({4}, {6}, 5);
+  for (int update = 0; update < 2; ++update) {
+    std::vector<uint32_t> indices;
+    EXPECT_THAT(Decoded(Update(weights.get(), sparse), &indices),
+                ElementsAre(1, 5));
+    EXPECT_THAT(indices, ElementsAre(1, 4));
+    EXPECT_THAT(Decoded(weights->All()), ElementsAre(0, 1, 0, 0, 5));
+  }
+  Pushes mixed;
+  mixed.AddSparse({0}, {2}, 5);
+  mixed.AddDense({2, 0, 0, 0, 4});
+  EXPECT_THAT(Decoded(Update(weights.get(), mixed)),
+              ElementsAre(2, 0, 0, 0, 2));
+  Pushes other;
+  other.AddSparse({2}, {8}, 5);
+  EXPECT_THAT(Decoded(Update(weights.get(), other)), ElementsAre(8));
+  EXPECT_THAT(Decoded(weights->All()), ElementsAre(0, 0, 8, 0, 0));
+  EXPECT_THAT(Decoded(Update(weights.get(), Pushes())), IsEmpty());
+}
+
+// With every compressor and value code: all answers together, and the residual,
+// are all means together.
+TEST_F(SliceWeightsTest, AMeanThatIsCompressedLosesNothing) {
+  constexpr int64_t kN = 600;
+  CompressorConfig* const down =
+      config_.mutable_downlink()->mutable_compressor();
+  down->set_ratio(0.1);
+  std::vector<std::pair<std::string, std::string>> settings = {
+      {"none", "int8_block"}, {"none", "qsgdinf"}, {"topk", "int8_block"}};
+  for (const std::string& name : CompressorRegistry().Names()) {
+    const CompressorPlugin plugin = FindCompressor(name);
+    if (name == "none" || plugin.writes_own_code || plugin.chooses_by_time) {
+      continue;
+    }
+    settings.emplace_back(name, "fp32");
+  }
+  EXPECT_GT(settings.size(), 8u);
+  for (const auto& [name, code] : settings) {
+    SCOPED_TRACE(name + " " + code);
+    down->set_name(name);
+    down->set_value_code(code);
+    const auto weights = MakeMean(kN);
+    std::vector<float> sent(kN);
+    std::vector<double> means(kN);
+    for (int update = 0; update < 6; ++update) {
+      Pushes pushes;
+      std::vector<float> dense(kN);
+      for (int64_t i = 0; i < kN; ++i) {
+        dense[i] = std::sin(0.1f * i) * std::cos(0.3f * update);
+        // The last updates have sparse pushes only.
+        if (update < 3) means[i] += dense[i] / 2;
+      }
+      if (update < 3) pushes.AddDense(dense);
+      if (update >= 3) pushes.AddSparse({7}, {1}, kN);
+      pushes.AddSparse({7, 500}, {1, 2}, kN);
+      means[7] += update < 3 ? 0.5 : 1;
+      means[500] += 1;
+      auto outcome = weights->Begin(update, pushes.Get(), &timings_);
+      ASSERT_TRUE(outcome.ok()) << outcome.status();
+      EXPECT_FALSE(outcome->answer.difference);
+      AddPayload({outcome->answer.bytes.span()}, sent.data());
+    }
+    StateWriter writer("test");
+    weights->Save(&writer);
+    const std::string saved = std::move(writer).Finish();
+    StateReader reader = StateReader::Open("test", saved).value();
+    std::vector<float> residual(kN);
+    ASSERT_TRUE(reader.GetFloats(absl::MakeSpan(residual)).ok());
+    if (name == "none") {
+      EXPECT_EQ(reader.GetInt().value(), 6);
+    } else {
+      ASSERT_TRUE(reader.GetBytes().ok());
+    }
+    ASSERT_TRUE(reader.GetFloats(absl::MakeSpan(residual)).ok());
+    ASSERT_TRUE(reader.Finish().ok());
+    for (int64_t i = 0; i < kN; ++i) {
+      ASSERT_NEAR(sent[i] + residual[i], means[i], 1e-5) << i;
+    }
+  }
+}
+
+// A value code alone sends what was pushed, and nothing else.
+TEST_F(SliceWeightsTest, ACodedMeanHasTheElementsThatWerePushed) {
+  config_.mutable_downlink()->mutable_compressor()->set_value_code(
+      "int8_block");
+  const auto weights = MakeMean(400);
+  Pushes dense;
+  dense.AddDense(std::vector<float>(400, 0.3f));
+  EXPECT_EQ(Decoded(Update(weights.get(), dense)).size(), 400u);
+  Pushes pushes;
+  pushes.AddSparse({3, 300}, {-100.0f, 0.3f}, 400);
+  std::vector<uint32_t> indices;
+  Decoded(Update(weights.get(), pushes), &indices);
+  EXPECT_THAT(indices, ElementsAre(3, 300));
+}
+
+TEST_F(SliceWeightsTest, AMeanThatIsNotFiniteEndsTheJob) {
+  for (const auto& [compressor, code] :
+       {std::pair<const char*, const char*>{"none", "int8_block"},
+        {"topk", "fp32"},
+        {"topk", "int8_block"}}) {
+    auto* const down = config_.mutable_downlink()->mutable_compressor();
+    down->set_name(compressor);
+    down->set_value_code(code);
+    const auto weights = MakeMean(2);
+    Pushes pushes;
+    pushes.AddDense({3e38f, 1});
+    pushes.AddDense({3e38f, 1});
+    const auto outcome = weights->Begin(0, pushes.Get(), &timings_);
+    EXPECT_TRUE(absl::IsDataLoss(outcome.status())) << outcome.status();
+  }
+}
+
+TEST(CheckFirst, SlicesOfMeansBeginWithoutElements) {
+  PayloadInfo dense;
+  PayloadInfo nothing;
+  nothing.index_code = IndexCode::kRaw32;
+  EXPECT_TRUE(CheckFirst(UpdateRule::kOptimizer, dense).ok());
+  EXPECT_TRUE(CheckFirst(UpdateRule::kExchange, nothing).ok());
+  for (const auto& [rule, info] :
+       {std::pair<UpdateRule, PayloadInfo>{UpdateRule::kOptimizer, nothing},
+        {UpdateRule::kMean, nothing},
+        {UpdateRule::kExchange, dense}}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(CheckFirst(rule, info)));
+  }
+  dense.value_code = ValueCode::kFp16;
+  EXPECT_TRUE(absl::IsInvalidArgument(CheckFirst(UpdateRule::kMean, dense)));
+  nothing.count = 1;
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(CheckFirst(UpdateRule::kExchange, nothing)));
 }
 
 }  // namespace

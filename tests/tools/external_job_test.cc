@@ -158,5 +158,52 @@ TEST_F(ExternalJob, MustNotSayWhatTheProgramDecides) {
                 {"--check"});
 }
 
+TEST_F(ExternalJob, MayExchangeGradients) {
+  const std::string job = R"(
+      model { name: "external" }
+      downlink { mode: MEAN compressor { value_code: "int8_block" } })";
+  Write(job);
+  for (const char* setting :
+       {"compressor.name=topk", "compressor.name=scalecom",
+        "downlink.compressor.name=sidco_e",
+        "downlink.compressor.value_code=fp32", "training.non_finite=SKIP"}) {
+    EXPECT_EQ(Train({"--check", std::string("--set=") + setting}), 0)
+        << output();
+  }
+  // Its servers read the resolved job, which has every field.
+  EXPECT_EQ(Train({"--run-dir=" + Path("run"), "--", "true"}), 0) << output();
+  std::filesystem::remove_all(Path("run"));
+  struct Case {
+    const char* setting;
+    const char* message;
+  };
+  for (const Case& test :
+       {Case{"worker_optimizer.name=external",
+             "worker_optimizer is set; must be left out with downlink.mode "
+             "MEAN"},
+        {"optimizer.learning_rate=0.5",
+         "optimizer.learning_rate is set; must be left out with model.name "
+         "\"external\""},
+        {"schedule.name=cosine", "schedule.name is set"},
+        {"consistency.digest_every=5",
+         "consistency.digest_every is 5; must be 0 with downlink.mode MEAN"},
+        {"consistency.mode=ASYNCHRONOUS", "must be SYNCHRONOUS"},
+        {"downlink.compressor.error_feedback=false",
+         "downlink.compressor.error_feedback is false; must be true"},
+        {"downlink.compressor.name=powersgd",
+         "downlink.compressor.name is \"powersgd\"; must be one that does not "
+         "treat each tensor separately"},
+        {"downlink.mode=WEIGHTS",
+         "worker_optimizer.name is unset; must be \"external\" with "
+         "model.name \"external\": the program that has the model takes the "
+         "steps; or downlink.mode must be MEAN"},
+        {"model.name=mlp",
+         "downlink.mode is MEAN; must be another unless model.name is "
+         "\"external\""}}) {
+    ExpectRefused(78, test.message,
+                  {"--check", std::string("--set=") + test.setting});
+  }
+}
+
 }  // namespace
 }  // namespace ps

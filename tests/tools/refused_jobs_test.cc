@@ -82,7 +82,7 @@ TEST(RefusedJobs, InModesOfConsistency) {
         "downlink.value_code is \"bf16\"; must be \"fp32\" with a "
         "downlink.compressor"},
        {{"downlink.compressor.name=topk"},
-        "downlink.mode is AUTO; must be UPDATE or COMPRESSED with a "
+        "downlink.mode is AUTO; must be UPDATE, COMPRESSED or MEAN with a "
         "downlink.compressor"}});
 }
 
