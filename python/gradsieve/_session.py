@@ -129,7 +129,9 @@ class Session:
             answer = self.ask(JOB)
         self.num_workers = answer.b
         self.num_addresses = int(answer.c)
-        self.job_name = answer.text
+        mode, self.job_name = answer.text.split(' ', 1)
+        # Whether gradients are exchanged, and not weights.
+        self.exchanges = mode == 'exchange'
 
     @contextlib.contextmanager
     def use(self) -> Iterator[None]:

@@ -13,12 +13,19 @@ from gradsieve._errors import ConfigError
 RANK_VARIABLES = ('GRADSIEVE_RANK', 'RANK', 'OMPI_COMM_WORLD_RANK',
                   'SLURM_PROCID', 'JOB_COMPLETION_INDEX')
 
-# The job of a script that names none.
-DEFAULT_JOB = '''\
+# The jobs of scripts that name none, with an optimizer of ours and with DDP's hook.
+DELTA_JOB = '''\
 name: "script"
 model { name: "external" }
 worker_optimizer { name: "external" }
 compressor { name: "sidco_e" ratio: 0.01 value_code: "int8_block" }
+cluster { num_workers: 1 num_servers: 1 }
+'''
+EXCHANGE_JOB = '''\
+name: "script"
+model { name: "external" }
+compressor { value_code: "int8_block" }
+downlink { mode: MEAN compressor { value_code: "int8_block" } }
 cluster { num_workers: 1 num_servers: 1 }
 '''
 

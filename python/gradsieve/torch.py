@@ -19,6 +19,7 @@ most elements to later steps (*delta mode*)::
             torch.save(model.state_dict(), 'model.pt')
     gs.finish()
 
+A script of DistributedDataParallel exchanges its gradients by ``hook``.
 ``gradsieve train JOB -- python3 script.py`` starts the servers, and the script
 once for each rank. docs/pytorch.md has the whole story.
 
@@ -33,18 +34,20 @@ import sys
 import tempfile
 import time
 import types
-from typing import Any, Dict, Iterator, List, Mapping, Optional, TypeVar
+from typing import Any, Dict, Iterator, List, Mapping, Optional, TypeVar, Union
 
 import torch
 
 from gradsieve import _session, _start
+from gradsieve._blocks import views_of
+from gradsieve._ddp import GradientMeans
 from gradsieve._errors import (ConfigError, Error, Forked, Interrupted, JobFailed,
                                NotFinite, ServerLost, StartupTimeout)
 
 __all__ = [
-    'ConfigError', 'DistributedOptimizer', 'Error', 'Forked', 'Interrupted',
-    'JobFailed', 'NotFinite', 'ServerLost', 'StartupTimeout', 'finish', 'init',
-    'is_leader', 'rank', 'server_weights', 'size', 'stats',
+    'ConfigError', 'DistributedOptimizer', 'Error', 'Forked', 'HookState',
+    'Interrupted', 'JobFailed', 'NotFinite', 'ServerLost', 'StartupTimeout',
+    'finish', 'hook', 'init', 'is_leader', 'rank', 'server_weights', 'size', 'stats',
 ]
 
 _Optimizer = TypeVar('_Optimizer', bound=torch.optim.Optimizer)
@@ -58,8 +61,10 @@ class _State:
         self.session = None  # type: Optional[_session.Session]
         self.server = None  # type: Optional[_start.OwnServer]
         self.own_job = ''  # A file, if no job was given.
-        self.exchange = None  # type: Optional[_Exchange]
+        self.exchange = None  # type: Union[None, _Exchange, GradientMeans]
         self.hooked = False
+        # The error of a hook, which DDP wraps before torch 2.
+        self.hook_error = None  # type: Optional[Error]
         self.reason = ''  # Of an exception that ends the process.
         self.exit_code = 0  # For such an exception, if it is one of ours.
 
@@ -92,6 +97,12 @@ def init(job: Optional[str] = None, *, rank: Optional[int] = None,
 
         gs.init('job.textproto', fields={'compressor.ratio': 0.001})
     """
+    _begin(_start.DELTA_JOB, job, rank, size, timeout, fields)
+
+
+def _begin(default_job: str, job: Optional[str], rank: Optional[int],
+           size: Optional[int], timeout: float,
+           fields: Optional[Mapping[str, Any]]) -> None:
     _check_process()
     if _state.session is not None and _state.session.is_open:
         raise ConfigError('gradsieve.init is called twice', 'FAILED_PRECONDITION')
@@ -105,7 +116,7 @@ def init(job: Optional[str] = None, *, rank: Optional[int] = None,
     if job is None:
         with tempfile.NamedTemporaryFile('w', suffix='.textproto',
                                          delete=False) as file:
-            file.write(_start.DEFAULT_JOB)
+            file.write(default_job)
         job = _state.own_job = file.name
     _state.exchange = None
     _connect(job, found_rank, found_size, overrides, timeout)
@@ -172,6 +183,11 @@ def DistributedOptimizer(optimizer: _Optimizer,
     if _state.exchange is not None:
         raise ConfigError('DistributedOptimizer is called twice; a process has '
                           'one optimizer in a job', 'FAILED_PRECONDITION')
+    if session.exchanges:
+        raise ConfigError(
+            'the job has downlink.mode MEAN, which is for gradsieve.torch.hook; '
+            'DistributedOptimizer needs worker_optimizer { name: "external" } '
+            'instead', 'FAILED_PRECONDITION')
     _state.exchange = _Exchange(session, optimizer, model)
     return optimizer
 
@@ -180,7 +196,8 @@ def DistributedOptimizer(optimizer: _Optimizer,
 def server_weights(model: torch.nn.Module) -> Iterator[torch.nn.Module]:
     """Within this context the model has the servers' weights, which are the same
     on all ranks: for evaluation and for saving. Afterwards it has its own again,
-    which may be ahead of them by what this rank has not sent yet.
+    which may be ahead of them by what this rank has not sent yet. With ``hook`` the
+    model's own weights are the same, and stay.
 
     Args:
       model: that of ``DistributedOptimizer``.
@@ -192,6 +209,9 @@ def server_weights(model: torch.nn.Module) -> Iterator[torch.nn.Module]:
     """
     _session_here()
     exchange = _state.exchange
+    if isinstance(exchange, GradientMeans):
+        yield model
+        return
     if exchange is None:
         raise ConfigError('server_weights needs DistributedOptimizer first',
                           'FAILED_PRECONDITION')
@@ -220,7 +240,7 @@ def stats() -> Dict[str, float]:
     session = _session_here()
     exchange = _state.exchange
     if exchange is None:
-        raise ConfigError('stats needs DistributedOptimizer first',
+        raise ConfigError('stats needs DistributedOptimizer or the hook first',
                           'FAILED_PRECONDITION')
     with session.use():
         result = session.stats()
@@ -239,6 +259,75 @@ def finish() -> None:
     """
     _session_here().finish()
     _close_server()
+
+
+class HookState:
+    """What ``hook`` needs to know, which ``register_comm_hook`` hands on. It joins
+    the job in the first backward pass, and can be pickled before.
+
+    Args:
+      job: as for ``init``; by default, where nothing names a job, one of one rank
+        whose gradients and means are coded in 8 bits.
+      timeout, fields: as for ``init``. The rank and the size are those of
+        ``torch.distributed``.
+
+    If the script calls ``init`` itself, leave all of them out.
+    """
+
+    def __init__(self, job: Optional[str] = None, *, timeout: float = 1800.0,
+                 fields: Optional[Mapping[str, Any]] = None) -> None:
+        self._job = job
+        self._timeout = timeout
+        self._fields = fields
+        self._means = None  # type: Optional[GradientMeans]
+
+    def __getstate__(self) -> Dict[str, Any]:
+        return dict(self.__dict__, _means=None)
+
+    def _connected(self) -> GradientMeans:
+        if self._means is not None:
+            return self._means
+        if _state.session is None or not _state.session.is_open:
+            _begin(_start.EXCHANGE_JOB, self._job, torch.distributed.get_rank(),
+                   torch.distributed.get_world_size(), self._timeout, self._fields)
+        session = _session_here()
+        if not session.exchanges:
+            raise ConfigError(
+                'gradsieve.torch.hook needs a job with downlink { mode: MEAN } in '
+                'place of worker_optimizer', 'FAILED_PRECONDITION')
+        if _state.exchange is not None:
+            raise ConfigError('a process has one DistributedDataParallel with '
+                              'gradsieve.torch.hook, and one HookState',
+                              'FAILED_PRECONDITION')
+        self._means = _state.exchange = GradientMeans(session)
+        return self._means
+
+
+# DDP looks at the annotations; torch may have been built without its GradBucket.
+def hook(state: HookState,
+         bucket) -> torch.futures.Future[torch.Tensor]:  # type: ignore
+    """Exchanges gradients in place of the all-reduce of DistributedDataParallel
+    (*exchange mode*): every rank gets the mean, coded as the job says. Without
+    compression two ranks have the bits of DDP.
+
+    The job needs ``downlink { mode: MEAN }``. DDP gives all ranks the same weights,
+    and keeps working with unused parameters, ``no_sync`` and clipping. Call
+    ``finish`` at the end.
+
+    Args:
+      state: a ``HookState``.
+      bucket: what DDP hands over.
+
+    Example::
+
+        model = torch.nn.parallel.DistributedDataParallel(model)
+        model.register_comm_hook(gs.HookState(), gs.hook)
+    """
+    try:
+        return state._connected().take(bucket)
+    except Error as error:
+        _state.hook_error = error
+        raise
 
 
 class _Exchange:
@@ -267,7 +356,8 @@ class _Exchange:
         with session.use():
             buckets = session.open(
                 [(name, list(p.shape) or [1]) for name, p in self._trained])
-            self._make_views()
+            self._in, self._out = views_of(session.block,
+                                           [p for _, p in self._trained])
             # By bucket, in which order READY goes.
             self._buckets = [[] for _ in range(max(buckets) + 1)]  # type: List[List[int]]
             for i, bucket in enumerate(buckets):
@@ -315,22 +405,6 @@ class _Exchange:
     def restore(self, own: List[torch.Tensor]) -> None:
         self._copy_out(own)
         self._swapped = False
-
-    def _make_views(self) -> None:
-        block = self._session.block
-        assert block is not None
-        arrays = [torch.frombuffer(block.memory, dtype=torch.float32,
-                                   count=block.num_elements, offset=offset)
-                  for offset in (block.in_offset, block.out_offset)]
-        views = [[], []]  # type: List[List[torch.Tensor]]
-        offset = 0
-        for _, parameter in self._trained:
-            end = offset + parameter.numel()
-            for array, of_array in zip(arrays, views):
-                of_array.append(array[offset:end].view(parameter.shape))
-            offset = end
-        # One for each parameter.
-        self._in, self._out = views
 
     @torch.no_grad()
     def _copy_in(self, bucket: List[int]) -> None:
@@ -528,8 +602,9 @@ def _hook_the_end() -> None:
     def excepthook(kind: Any, value: BaseException, traceback: Any) -> None:
         _state.reason = '%s: %s' % (kind.__name__, value) if str(
             value) else kind.__name__
-        if isinstance(value, Error):
-            _state.exit_code = value.exit_code
+        error = value if isinstance(value, Error) else _state.hook_error
+        if error is not None:
+            _state.exit_code = error.exit_code
         previous(kind, value, traceback)
 
     sys.excepthook = excepthook

@@ -113,7 +113,7 @@ TEST_F(TaskPages, PytorchScriptsTrain) {
 }
 
 TEST(PytorchDocument, ShowsTheDiffsOfTheExamples) {
-  for (const char* name : {"mnist", "mini_gpt"}) {
+  for (const char* name : {"mnist", "mini_gpt", "ddp_hook"}) {
     const std::string diff =
         ReadFile(ProgramPath(absl::StrCat("examples/torch/", name, ".diff")))
             .value_or("");

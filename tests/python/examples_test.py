@@ -36,6 +36,11 @@ class ExamplesTest(unittest.TestCase):
             accuracy = float(re.findall(r'accuracy ([0-9.]+)', out)[-1])
             self.assertGreater(accuracy, 0.9, out)
 
+    def test_the_script_of_ddp_learns(self):
+        out = self.run_example('ddp_hook', '--epochs=3')
+        accuracy = float(re.findall(r'accuracy ([0-9.]+)', out)[-1])
+        self.assertGreater(accuracy, 0.9, out)
+
     def test_mini_gpt_learns(self):
         out = self.run_example('mini_gpt', '--steps=60', '--width=32')
         losses = [float(loss) for loss in re.findall(r'loss ([0-9.]+)', out)]
@@ -43,7 +48,7 @@ class ExamplesTest(unittest.TestCase):
         self.assertLess(min(losses), losses[0] - 0.3, out)
 
     def test_diffs_are_those_of_the_files(self):
-        for name in 'mnist', 'mini_gpt':
+        for name in 'mnist', 'mini_gpt', 'ddp_hook':
             files = [os.path.join(EXAMPLES, name + ending)
                      for ending in ('_plain.py', '.py')]
             texts = []

@@ -24,7 +24,7 @@ _FORK = multiprocessing.get_context('fork')
 JOB = '''
 name: "test"
 model { name: "external" }
-worker_optimizer { name: "external" }
+%s
 cluster { num_workers: %d num_servers: %d %s
   startup_timeout_seconds: 60
   lost_server_timeout_seconds: 3
@@ -34,17 +34,21 @@ cluster { num_workers: %d num_servers: %d %s
 '''
 
 
+DELTA = 'worker_optimizer { name: "external" }'
+EXCHANGE = 'downlink { mode: MEAN }'
+
+
 class Job:
     """A job and its running servers, as a context."""
 
-    def __init__(self, ranks=2, servers=1, more='', start_servers=True):
+    def __init__(self, ranks=2, servers=1, more='', start_servers=True, mode=DELTA):
         self.ranks = ranks
         self.folder = tempfile.mkdtemp(prefix='gs')
         self.path = os.path.join(self.folder, 'job.textproto')
         addresses = ''.join('servers: "unix:%s/server-%d" ' % (self.folder, i)
                             for i in range(servers))
         with open(self.path, 'w') as file:
-            file.write(JOB % (ranks, servers, addresses, more))
+            file.write(JOB % (mode, ranks, servers, addresses, more))
         self.servers = []
         if start_servers:
             for i in range(servers):
