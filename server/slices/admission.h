@@ -44,6 +44,10 @@ class Admission {
   // Records that the worker will not push any more.
   virtual void WorkerGone(int /*rank*/) {}
 
+  // Returns why the next update can never be made, if a push waits for it in
+  // vain: kFailedPrecondition that names the workers.
+  virtual absl::Status Hopeless() const { return absl::OkStatus(); }
+
   // Used if workers may join (asynchronous modes): the iterations after which a
   // lost or late worker can join; and that it does so, and will push for all
   // later ones. Pushes of its earlier process that are in no update are

@@ -1,5 +1,7 @@
 #include <utility>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
 #include "server/slices/admission.h"
 
 namespace ps {
@@ -21,6 +23,23 @@ class StrictAdmission final : public Admission {
     mine = std::move(push);
     ++num_pushed_;
     return Arrival::kKept;
+  }
+
+  void WorkerGone(int rank) override { gone_.insert(rank); }
+
+  absl::Status Hopeless() const override {
+    if (num_pushed_ == 0) return absl::OkStatus();
+    for (const int rank : gone_) {
+      if (pushes_[rank].has_value()) continue;
+      const auto waits =
+          absl::c_find_if(pushes_, [](const auto& p) { return p.has_value(); });
+      return absl::FailedPreconditionError(absl::StrCat(
+          "worker ", rank, " has finished after push ", version() - 1,
+          " (counted from 0), and worker ", (*waits)->rank,
+          " makes another one: all workers of a SYNCHRONOUS job must make "
+          "equally many"));
+    }
+    return absl::OkStatus();
   }
 
   bool MayAnswer(int rank) const override { return !pushes_[rank].has_value(); }
@@ -50,6 +69,7 @@ class StrictAdmission final : public Admission {
   // The pushes of this iteration; without payloads once the update has begun.
   std::vector<std::optional<WorkerPush>> pushes_;
   int num_pushed_ = 0;
+  std::set<int> gone_;
 };
 
 }  // namespace

@@ -398,12 +398,18 @@ void WeightSlice::Advance() {
     absl::Time deadline = positions_.Appoint(
         now, [this] { return AwaitedRanks(); }, *state_);
     std::optional<std::vector<WorkerPush>> pushes;
+    absl::Status hopeless;
     {
       MutexLock lock(&mu_);
       pushes = admission_->Next(now);
+      if (!pushes.has_value()) hopeless = admission_->Hopeless();
       if (admission_->Deadline() > now) {
         deadline = std::min(deadline, admission_->Deadline());
       }
+    }
+    if (!hopeless.ok()) {
+      FailNow(hopeless);
+      return;
     }
     if (!pushes.has_value()) {
       // All deadlines have the same distance from their events. So a timer that

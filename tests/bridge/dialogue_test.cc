@@ -607,6 +607,25 @@ TEST_F(DialogueEnds, WithItsReason) {
   EXPECT_THAT(WhatTheOtherHears(), HasSubstr("ValueError: no such file"));
 }
 
+TEST_F(DialogueEnds, BeforeTheOther) {
+  for (int push = 0; push < 2; ++push) {
+    if (push == 1) ranks_[1]->Tell(BridgeOp::kFinish);
+    ranks_[0]->StartPush();
+    if (push == 0) {
+      ranks_[1]->StartPush();
+      ASSERT_TRUE(ranks_[1]->Await().ok());
+      ASSERT_TRUE(ranks_[0]->Await().ok());
+    }
+  }
+  const absl::Status error = ranks_[0]->Await();
+  EXPECT_EQ(error.code(), absl::StatusCode::kFailedPrecondition);
+  constexpr char kWhy[] =
+      "worker 1 has finished after push 0 (counted from 0), and worker 0 makes "
+      "another one";
+  EXPECT_THAT(std::string(error.message()), HasSubstr(kWhy));
+  EXPECT_THAT(std::string(ranks_[1]->Await().message()), HasSubstr(kWhy));
+}
+
 TEST_F(DialogueEnds, WithAnErrorOfItsOwn) {
   ranks_[0]->StartPush();
   ranks_[1]->in()[0] = std::numeric_limits<float>::infinity();

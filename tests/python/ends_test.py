@@ -106,6 +106,22 @@ class EndsTest(unittest.TestCase):
         ''', 'its training process has ended', -signal.SIGKILL,
                                lambda process: process.kill())
 
+    def test_a_rank_that_makes_fewer_steps(self):
+        def unequal(rank):
+            model = torch.nn.Linear(64, 64)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            gs.DistributedOptimizer(optimizer, model)
+            for _ in range(3 - rank):
+                optimizer.zero_grad()
+                model(torch.ones(1, 64)).sum().backward()
+                optimizer.step()
+        with Job() as job:
+            first, second = job.run(unequal)
+        for error, kind in (first, gs.ConfigError), (second, gs.JobFailed):
+            self.assertIsInstance(error, kind)
+            self.assertIn('worker 1 has finished after push 1 (counted from 0), '
+                          'and worker 0 makes another one', str(error))
+
     def test_an_error_before_the_optimizer(self):
         with Job(ranks=1) as job:
             code, _, err = end(job.script(0, '''

@@ -94,6 +94,23 @@ TEST_F(AdmissionTest, StrictWaitsForAllWhateverTheTimeAndWhoIsGone) {
   EXPECT_THAT(*Next(), ElementsAre(0, 1, 2));
 }
 
+TEST_F(AdmissionTest, StrictKnowsThatAWorkerWaitsInVain) {
+  progress_ = {7, {6, 6, 6}};
+  Make();
+  admission_->WorkerGone(1);
+  EXPECT_TRUE(admission_->Hopeless().ok());
+  Take(2, 7);
+  const absl::Status hopeless = admission_->Hopeless();
+  EXPECT_TRUE(absl::IsFailedPrecondition(hopeless));
+  EXPECT_EQ(hopeless.message(),
+            "worker 1 has finished after push 6 (counted from 0), and worker 2 "
+            "makes another one: all workers of a SYNCHRONOUS job must make "
+            "equally many");
+  // Its own last push may still be under way.
+  Take(1, 7);
+  EXPECT_TRUE(admission_->Hopeless().ok());
+}
+
 TEST_F(AdmissionTest, StaleLetsAWorkerJoinWhereTheSlowestOtherIs) {
   MakeStale(1);
   for (int rank = 0; rank < 3; ++rank) admission_->Pulls(rank, 0);

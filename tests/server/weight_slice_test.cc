@@ -485,6 +485,20 @@ TEST_F(WeightSliceTest, ADigestOfOtherWeightsFailsTheSliceAndNamesTheWorker) {
   EXPECT_TRUE(absl::IsDataLoss(PullFrom(slice.get()).status()));
 }
 
+TEST_F(WeightSliceTest, APushThatWaitsForAWorkerThatHasFinishedFailsTheSlice) {
+  for (const bool finishes_first : {false, true}) {
+    const auto slice = NewSlice(2);
+    ASSERT_TRUE(Initialize(slice.get(), Dense({1, -2})).ok());
+    Answers answers;
+    if (finishes_first) slice->WorkerGone(1);
+    slice->Push(PushOf(0, 0, {1, 1}), answers.Taker());
+    if (!finishes_first) slice->WorkerGone(1);
+    EXPECT_TRUE(absl::IsFailedPrecondition(answers.OnlyStatus()));
+    EXPECT_THAT(std::string(answers.OnlyStatus().message()),
+                HasSubstr("worker 1 has finished"));
+  }
+}
+
 // Answers when the test says so.
 class HeldExchange final : public SquaresExchange {
  public:
