@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "bridge/messages.h"
@@ -90,13 +91,15 @@ class Dialogue {
   bool servers_know_ = false;
   bool finished_ = false;
   Interruption interruption_;
+  std::vector<std::string> same_;  // Of SAME.
   std::unique_ptr<SharedBlock> block_;
   std::unique_ptr<BridgeSession> session_;
   ProcessWatch watch_;
 };
 
 bool IsAnswered(BridgeOp op) {
-  return op != BridgeOp::kBegin && op != BridgeOp::kReady;
+  return op != BridgeOp::kSame && op != BridgeOp::kBegin &&
+         op != BridgeOp::kReady;
 }
 
 std::string StatsText(const BridgeTotals& totals, double residual_norm) {
@@ -121,6 +124,7 @@ absl::Status Dialogue::Open(BridgeMessage* message, BridgeMessage* answer) {
   session.incarnation = options_.incarnation;
   session.name = options_.name;
   session.parameters = block_->tensors();
+  session.same = same_;
   session.in = block_->in();
   session.out = block_->out();
   session.interruption = &interruption_;
@@ -150,6 +154,10 @@ absl::Status Dialogue::Do(BridgeMessage* message, BridgeMessage* answer) {
                      options_.config->name());
     return absl::OkStatus();
   }
+  if (message->op == BridgeOp::kSame) {
+    same_.push_back(message->text);
+    return absl::OkStatus();
+  }
   if (message->op == BridgeOp::kOpen) return Open(message, answer);
   if (session_ == nullptr) {
     // Nobody knows of this worker yet.
@@ -158,6 +166,7 @@ absl::Status Dialogue::Do(BridgeMessage* message, BridgeMessage* answer) {
   }
   switch (message->op) {
     case BridgeOp::kJob:
+    case BridgeOp::kSame:
     case BridgeOp::kOpen:
     case BridgeOp::kAbort:
       break;

@@ -12,6 +12,7 @@
 //   JOB                            yes: number of workers, number of addresses
 //                                  of servers, "delta " or "exchange " and the
 //                                  name of the job
+//   SAME     text                  no
 //   OPEN     + the shared block    yes: number of buckets
 //   FIRST                          yes
 //   PULL                           yes
@@ -23,9 +24,10 @@
 //   FINISH                         yes
 //   ABORT    the reason as text    yes
 //
-// bridge/session.h says what each does; FIRST, PULL and SERVERS are for delta
-// mode. The first error is kept, and is the
-// answer to all later ops but ABORT.
+// SAME describes something besides the tensors that must be the same in all
+// training processes. bridge/session.h says what the others do; FIRST, PULL and
+// SERVERS are for delta mode. The first error is kept, and is the answer to all
+// later ops but ABORT.
 #ifndef BRIDGE_MESSAGES_H_
 #define BRIDGE_MESSAGES_H_
 
@@ -50,16 +52,17 @@ constexpr size_t kMaxBridgeText = 4096;
 
 enum class BridgeOp : uint8_t {
   kJob = 1,
-  kOpen = 2,
-  kFirst = 3,
-  kPull = 4,
-  kBegin = 5,
-  kReady = 6,
-  kWait = 7,
-  kServers = 8,
-  kStats = 9,
-  kFinish = 10,
-  kAbort = 11,
+  kSame = 2,
+  kOpen = 3,
+  kFirst = 4,
+  kPull = 5,
+  kBegin = 6,
+  kReady = 7,
+  kWait = 8,
+  kServers = 9,
+  kStats = 10,
+  kFinish = 11,
+  kAbort = 12,
 };
 
 struct BridgeMessage {

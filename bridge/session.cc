@@ -21,14 +21,15 @@ constexpr int64_t kWithoutEnd = int64_t{1} << 53;
 
 // So that workers with other tensors, or the same in another order, are
 // refused.
-std::string Describe(const std::vector<ParameterInfo>& parameters) {
+std::string Describe(const BridgeSessionOptions& options) {
   std::vector<std::string> tensors;
-  for (const ParameterInfo& parameter : parameters) {
+  for (const ParameterInfo& parameter : options.parameters) {
     tensors.push_back(
         absl::StrCat(parameter.name, " ", ShapeString(parameter.shape)));
   }
   DataDescription description;
   description.AddList("tensor", tensors);
+  description.AddList("frozen tensor", options.same);
   return description.text();
 }
 
@@ -55,7 +56,7 @@ absl::Status BridgeSession::Join() {
   join.worker_rank = options_.worker_rank;
   join.incarnation = options_.incarnation;
   join.name = options_.name;
-  join.data_text = Describe(options_.parameters);
+  join.data_text = Describe(options_);
   join.parameters = options_.parameters;
   join.buckets = PlanBuckets(options_.parameters, /*rates=*/{},
                              config.training().bucket_megabytes() * (1 << 20));

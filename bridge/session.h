@@ -43,6 +43,8 @@ struct BridgeSessionOptions {
   uint64_t incarnation = 0;
   std::string name;  // Of the other process, for servers: "host:pid".
   std::vector<ParameterInfo> parameters;  // At least one, none empty.
+  // What else must be the same for all workers: names and values, one a string.
+  std::vector<std::string> same;
   // All parameters, one after the other: from the other process, and to it.
   float* in = nullptr;
   float* out = nullptr;

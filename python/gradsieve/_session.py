@@ -17,8 +17,8 @@ from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 from gradsieve._errors import Error, Forked, Interrupted, ConfigError, error_of
 
 PROTOCOL = 1
-JOB, OPEN, FIRST, PULL, BEGIN, READY, WAIT, SERVERS, STATS, FINISH, ABORT = range(
-    1, 12)
+(JOB, SAME, OPEN, FIRST, PULL, BEGIN, READY, WAIT, SERVERS, STATS, FINISH,
+ ABORT) = range(1, 13)
 _NAMES = {JOB: 'JOB', OPEN: 'OPEN', FIRST: 'FIRST', PULL: 'PULL', WAIT: 'WAIT',
           SERVERS: 'SERVERS', STATS: 'STATS', FINISH: 'FINISH', ABORT: 'ABORT'}
 
@@ -160,9 +160,9 @@ class Session:
         finally:
             self._lock.release()
 
-    def tell(self, op: int, a: int = 0) -> None:
+    def tell(self, op: int, a: int = 0, text: str = '') -> None:
         """Sends a message that has no answer."""
-        self._send(op, a, b'')
+        self._send(op, a, text.encode(errors='replace')[:_MAX_TEXT])
 
     def ask(self, op: int, fd: Optional[int] = None) -> Answer:
         """Sends a message, with a descriptor if one is given, and waits for the

@@ -29,6 +29,8 @@ of the programs.
 
 import atexit
 import contextlib
+import ctypes
+import hashlib
 import os
 import sys
 import tempfile
@@ -157,8 +159,8 @@ def DistributedOptimizer(optimizer: _Optimizer,
     working. Gradients are not looked at: accumulate them, or clip them, as in a
     script for one process. Load a checkpoint of the model first: what is changed
     later counts as a part of the next step. All ranks must call ``step`` equally
-    often. Buffers, such as the statistics of batch normalisation, stay each
-    rank's own.
+    often, and have the same frozen parameters. Buffers, such as the statistics of
+    batch normalisation, stay each rank's own.
 
     Args:
       optimizer: any optimizer of the model's parameters.
@@ -354,6 +356,8 @@ class _Exchange:
             raise ConfigError('the model has no parameter with requires_grad',
                               'INVALID_ARGUMENT')
         with session.use():
+            for name, parameter in self._frozen:
+                session.tell(_session.SAME, text=_fingerprint(name, parameter))
             buckets = session.open(
                 [(name, list(p.shape) or [1]) for name, p in self._trained])
             self._in, self._out = views_of(session.block,
@@ -501,6 +505,16 @@ def _check_kinds(optimizer: torch.optim.Optimizer,
         raise ConfigError('the optimizer is of type %s; must be a '
                           'torch.optim.Optimizer' % type(optimizer).__name__,
                           'INVALID_ARGUMENT')
+
+
+def _fingerprint(name: str, parameter: torch.Tensor) -> str:
+    """A frozen parameter, which all ranks must have, with a digest of its values."""
+    values = parameter.detach().cpu().contiguous()
+    size = values.numel() * values.element_size()
+    memory = (ctypes.c_char * size).from_address(values.data_ptr()) if size else b''
+    return '%s %s %s %s' % (
+        name, list(values.shape), str(values.dtype).replace('torch.', ''),
+        hashlib.blake2b(memory, digest_size=8).hexdigest())
 
 
 def _check_parameter(name: str, parameter: torch.Tensor) -> None:

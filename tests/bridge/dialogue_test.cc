@@ -547,6 +547,26 @@ TEST(Dialogue, OtherTensorsAreNamed) {
                       "[64]\" here")));
 }
 
+TEST(Dialogue, OtherFrozenTensorsAreNamed) {
+  JobConfig job = Job(2);
+  const Servers servers(&job);
+  TrainingProcess first(job, 0);
+  TrainingProcess second(job, 1);
+  for (TrainingProcess* const process : {&first, &second}) {
+    process->Tell(BridgeOp::kSame, 0, "fc3.bias [2] float32 11");
+    process->Tell(BridgeOp::kSame, 0,
+                  process == &first ? "fc4.bias [3] float32 77"
+                                    : "fc4.bias [3] float32 78");
+  }
+  ASSERT_TRUE(first.Ask(BridgeOp::kOpen).ok());
+  const absl::Status refused = second.Ask(BridgeOp::kOpen);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(
+      std::string(refused.message()),
+      HasSubstr("frozen tensor 1: \"fc4.bias [3] float32 77\" there and "
+                "\"fc4.bias [3] float32 78\" here"));
+}
+
 // Whatever way a rank ends: the other one hears it at once, and why.
 class DialogueEnds : public testing::Test {
  protected:

@@ -61,7 +61,7 @@ TEST_F(BridgeMessages, HaveTheDocumentedBytes) {
   message.c = 1;
   message.text = "x";
   EXPECT_EQ(EncodeBridgeMessage(message),
-            std::string("\x07\0\0\0\1\2\3\4\1\2\3\4\5\6\7\x08"
+            std::string("\x08\0\0\0\1\2\3\4\1\2\3\4\5\6\7\x08"
                         "\0\0\0\0\0\0\xf0\x3fx",
                         25));
 }
@@ -119,7 +119,7 @@ TEST_F(BridgeMessages, WithOtherFirstBytesAreRefused) {
     for (int value = 0; value < 256; ++value) {
       std::string bytes = EncodeBridgeMessage(Example());
       bytes[at] = static_cast<char>(value);
-      const bool is_op = value >= 1 && value <= 11;
+      const bool is_op = value >= 1 && value <= 12;
       EXPECT_EQ(DecodeBridgeMessage(bytes).ok(), at == 0 ? is_op : value == 0)
           << at << ": " << value;
     }

@@ -34,6 +34,9 @@ class Odd(nn.Module):
         self.out.weight = self.embedding.weight
         for parameter in self.frozen.parameters():
             parameter.requires_grad_(False)
+            # The same on all ranks.
+            parameter.uniform_(-0.25, 0.25, generator=torch.Generator().manual_seed(
+                parameter.numel()))
 
     def forward(self, tokens):
         x = self.norm(self.middle(self.embedding(tokens)))

@@ -26,7 +26,7 @@ name: "test"
 model { name: "external" }
 %s
 cluster { num_workers: %d num_servers: %d %s
-  startup_timeout_seconds: 60
+  startup_timeout_seconds: %d
   lost_server_timeout_seconds: 3
   lost_worker_timeout_seconds: 20
 }
@@ -41,14 +41,15 @@ EXCHANGE = 'downlink { mode: MEAN }'
 class Job:
     """A job and its running servers, as a context."""
 
-    def __init__(self, ranks=2, servers=1, more='', start_servers=True, mode=DELTA):
+    def __init__(self, ranks=2, servers=1, more='', start_servers=True, mode=DELTA,
+                 startup=60):
         self.ranks = ranks
         self.folder = tempfile.mkdtemp(prefix='gs')
         self.path = os.path.join(self.folder, 'job.textproto')
         addresses = ''.join('servers: "unix:%s/server-%d" ' % (self.folder, i)
                             for i in range(servers))
         with open(self.path, 'w') as file:
-            file.write(JOB % (mode, ranks, servers, addresses, more))
+            file.write(JOB % (mode, ranks, servers, addresses, startup, more))
         self.servers = []
         if start_servers:
             for i in range(servers):

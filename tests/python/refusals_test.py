@@ -117,13 +117,31 @@ class RefusalsTest(unittest.TestCase):
             for name, layer in layers:
                 model.add_module(name, layer)
             return model
-        with Job() as job:
+        # The rank that is not refused waits as long.
+        with Job(startup=10) as job:
             results = job.run(join, swapped, sgd)
         texts = [str(result) for result in results]
         refused = [t for t in texts if 'has another model than worker' in t]
         self.assertTrue(refused, texts)
         self.assertIn('first.weight [50, 50]', refused[0])
         self.assertIn('second.weight [50, 50]', refused[0])
+
+    def test_other_frozen_values_in_another_rank(self):
+        def frozen(rank):
+            model = nn.Sequential(nn.Linear(40, 60), nn.Linear(60, 3))
+            nn.init.constant_(model[1].weight, 1)
+            nn.init.constant_(model[1].bias, rank)
+            model[1].requires_grad_(False)
+            return model
+        # The rank that is not refused waits as long.
+        with Job(startup=10) as job:
+            results = job.run(join, frozen, sgd)
+        texts = [str(result) for result in results]
+        refused = [t for t in texts if 'has another model than worker' in t]
+        self.assertTrue(refused, texts)
+        self.assertRegex(refused[0], r'frozen tensor 1: "1\.bias \[3\] float32 '
+                         r'[0-9a-f]{16}" there and "1\.bias \[3\] float32 ')
+        self.assertNotIn('1.weight', refused[0])
 
     def test_calls_in_another_order(self):
         def too_early(rank):
