@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -184,6 +185,15 @@ absl::Status Dialogue::Do(BridgeMessage* message, BridgeMessage* answer) {
       return absl::OkStatus();
     case BridgeOp::kServers:
       return session_->ReadServersWeights();
+    case BridgeOp::kAverage: {
+      std::vector<float> values(message->text.size() / sizeof(float));
+      std::memcpy(values.data(), message->text.data(),
+                  values.size() * sizeof(float));
+      PS_RETURN_IF_ERROR(session_->Average(&values));
+      answer->text.assign(reinterpret_cast<const char*>(values.data()),
+                          values.size() * sizeof(float));
+      return absl::OkStatus();
+    }
     case BridgeOp::kStats: {
       PS_ASSIGN_OR_RETURN(const double norm, session_->ResidualNorm());
       answer->text = StatsText(session_->totals(), norm);

@@ -20,6 +20,7 @@
 //   READY    bucket                no
 //   WAIT                           yes: number of pushes so far
 //   SERVERS                        yes
+//   AVERAGE  f32 values as text    yes: -, -, their means
 //   STATS                          yes: -, -, lines "name value"
 //   FINISH                         yes
 //   ABORT    the reason as text    yes
@@ -60,9 +61,10 @@ enum class BridgeOp : uint8_t {
   kReady = 7,
   kWait = 8,
   kServers = 9,
-  kStats = 10,
-  kFinish = 11,
-  kAbort = 12,
+  kAverage = 10,
+  kStats = 11,
+  kFinish = 12,
+  kAbort = 13,
 };
 
 struct BridgeMessage {

@@ -60,6 +60,7 @@ absl::Status BridgeSession::Join() {
   join.parameters = options_.parameters;
   join.buckets = PlanBuckets(options_.parameters, /*rates=*/{},
                              config.training().bucket_megabytes() * (1 << 20));
+  join.averaged = {static_cast<int64_t>(kMaxAveraged)};
   join.num_pushes = max_iterations > 0 ? max_iterations : kWithoutEnd;
   join.interruption = options_.interruption;
   PS_ASSIGN_OR_RETURN(link_, JoinCluster(join));
@@ -73,7 +74,8 @@ absl::Status BridgeSession::Join() {
   GradientPipelineOptions pipeline;
   pipeline.parameters = options_.parameters;
   PS_ASSIGN_OR_RETURN(pipeline_, GradientPipeline::Create(context_, pipeline));
-  servers_ = std::make_unique<ServerState>(context_, /*num_statistics=*/0);
+  servers_ = std::make_unique<ServerState>(context_, kMaxAveraged);
+  PS_ASSIGN_OR_RETURN(averaged_, backend_->Allocate({kMaxAveraged}));
   const ParameterInfo& last = options_.parameters.back();
   const int64_t n = last.offset + NumElements(last.shape);
   PS_ASSIGN_OR_RETURN(steps_, backend_->Allocate({n}));
@@ -83,8 +85,9 @@ absl::Status BridgeSession::Join() {
   }
   x_ = Tensor::View(options_.out, {n});
   state_ = State::kBetweenPushes;
-  return link_.client->InitializeWeights(
-      std::vector<const float*>(context_.buckets.size(), nullptr));
+  std::vector<const float*> buckets(context_.buckets.size(), nullptr);
+  buckets.push_back(averaged_.data());
+  return link_.client->InitializeWeights(buckets);
 }
 
 absl::Status BridgeSession::Require(State state, const char* call) const {
@@ -102,14 +105,14 @@ absl::Status BridgeSession::SetFirstWeights() {
   for (const Bucket& bucket : context_.buckets) {
     buckets.push_back(options_.in + bucket.begin);
   }
+  buckets.push_back(averaged_.data());
   return link_.client->InitializeWeights(buckets);
 }
 
 absl::Status BridgeSession::Pull() {
   PS_RETURN_IF_ERROR(Require(State::kJoined, "PULL"));
-  Tensor statistics;
   PS_RETURN_IF_ERROR(
-      servers_->Pull(/*pushes=*/0, /*averagings=*/0, &x_, &statistics));
+      servers_->Pull(/*pushes=*/0, /*averagings=*/0, &x_, &averaged_));
   std::memcpy(options_.out, x_.data(), x_.size() * sizeof(float));
   state_ = State::kBetweenPushes;
   return absl::OkStatus();
@@ -210,6 +213,20 @@ absl::Status BridgeSession::ReadServersWeights() {
         "weights");
   }
   std::memcpy(options_.in, x_.data(), x_.size() * sizeof(float));
+  return absl::OkStatus();
+}
+
+absl::Status BridgeSession::Average(std::vector<float>* values) {
+  PS_RETURN_IF_ERROR(Require(State::kBetweenPushes, "AVERAGE"));
+  if (values->size() > kMaxAveraged) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("AVERAGE of ", values->size(), " values; at most ",
+                     kMaxAveraged, " are allowed"));
+  }
+  std::copy(values->begin(), values->end(), averaged_.data());
+  PS_RETURN_IF_ERROR(
+      servers_->AverageStatistics(averagings_++, &averaged_).status());
+  std::copy_n(averaged_.data(), values->size(), values->begin());
   return absl::OkStatus();
 }
 

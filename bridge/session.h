@@ -53,6 +53,9 @@ struct BridgeSessionOptions {
   // None of the pointers is owned; all outlive the session.
 };
 
+// The most numbers of one call of Average.
+constexpr size_t kMaxAveraged = 1024;
+
 // Since the session began. Times are seconds of this worker.
 struct BridgeTotals {
   int64_t pushes = 0;
@@ -99,6 +102,10 @@ class BridgeSession {
   // In delta mode, between pushes: writes the servers' weights to `in`.
   absl::Status ReadServersWeights();
 
+  // Between pushes: replaces the values, at most kMaxAveraged, by their means
+  // over all workers, which must call this after the same pushes.
+  absl::Status Average(std::vector<float>* values);
+
   // Tells all servers that this worker is done, and waits for the others.
   absl::Status Finish();
 
@@ -128,11 +135,13 @@ class BridgeSession {
   WorkerContext context_;
   std::unique_ptr<GradientPipeline> pipeline_;
   std::unique_ptr<ServerState> servers_;
-  Tensor x_;      // [elements]: the servers' weights, or the mean, in `out`.
-  Tensor steps_;  // [elements]: s, or g.
+  Tensor x_;         // [elements]: the servers' weights, or the mean, in `out`.
+  Tensor steps_;     // [elements]: s, or g.
+  Tensor averaged_;  // [kMaxAveraged]
   State state_ = State::kJoined;
   int next_bucket_ = 0;  // Of the push.
   int64_t push_ = 0;
+  int64_t averagings_ = 0;
   std::optional<absl::Time> last_push_ended_;
   BridgeTotals totals_;
 };

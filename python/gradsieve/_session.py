@@ -17,10 +17,11 @@ from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 from gradsieve._errors import Error, Forked, Interrupted, ConfigError, error_of
 
 PROTOCOL = 1
-(JOB, SAME, OPEN, FIRST, PULL, BEGIN, READY, WAIT, SERVERS, STATS, FINISH,
- ABORT) = range(1, 13)
+(JOB, SAME, OPEN, FIRST, PULL, BEGIN, READY, WAIT, SERVERS, AVERAGE, STATS, FINISH,
+ ABORT) = range(1, 14)
 _NAMES = {JOB: 'JOB', OPEN: 'OPEN', FIRST: 'FIRST', PULL: 'PULL', WAIT: 'WAIT',
-          SERVERS: 'SERVERS', STATS: 'STATS', FINISH: 'FINISH', ABORT: 'ABORT'}
+          SERVERS: 'SERVERS', AVERAGE: 'AVERAGE', STATS: 'STATS',
+          FINISH: 'FINISH', ABORT: 'ABORT'}
 
 _MESSAGE = struct.Struct('<BBHiqd')
 _HEADER = struct.Struct('<8sIIQQ')
@@ -181,6 +182,16 @@ class Session:
         self.block = block
         return block.buckets()
 
+    def average(self, values: Sequence[float]) -> List[float]:
+        """The means over all workers, as float32."""
+        means = []  # type: List[float]
+        for begin in range(0, len(values), _MAX_TEXT // 4):
+            part = values[begin:begin + _MAX_TEXT // 4]
+            form = '<%df' % len(part)
+            self._send(AVERAGE, 0, struct.pack(form, *part))
+            means += struct.unpack(form, self._receive(AVERAGE)[_MESSAGE.size:])
+        return means
+
     def stats(self) -> Dict[str, float]:
         """The bridge's totals by name."""
         lines = self.ask(STATS).text.splitlines()
@@ -241,6 +252,12 @@ class Session:
             raise self._bridge_is_gone() from None
 
     def _answer(self, op: int) -> Answer:
+        message = self._receive(op)
+        _, _, _, _, b, c = _MESSAGE.unpack_from(message)
+        return Answer(b, c, message[_MESSAGE.size:].decode(errors='replace'))
+
+    def _receive(self, op: int) -> bytes:
+        """The answer, with its text; raises the error that it may be."""
         try:
             message = self._socket.recv(_MESSAGE.size + _MAX_TEXT)
         except socket.timeout:
@@ -249,11 +266,10 @@ class Session:
             message = b''
         if not message:
             raise self._bridge_is_gone()
-        _, _, _, code, b, c = _MESSAGE.unpack_from(message)
-        text = message[_MESSAGE.size:].decode(errors='replace')
+        code = _MESSAGE.unpack_from(message)[3]
         if code:
-            raise error_of(code, text)
-        return Answer(b, c, text)
+            raise error_of(code, message[_MESSAGE.size:].decode(errors='replace'))
+        return message
 
     def _too_late(self, op: int) -> Error:
         return Error('%s of rank %d was not answered within %g s (the timeout of '

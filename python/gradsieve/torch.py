@@ -36,7 +36,8 @@ import sys
 import tempfile
 import time
 import types
-from typing import Any, Dict, Iterator, List, Mapping, Optional, TypeVar, Union
+from typing import (Any, Dict, Iterator, List, Mapping, Optional, Sequence,
+                    TypeVar, Union)
 
 import torch
 
@@ -49,7 +50,8 @@ from gradsieve._errors import (ConfigError, Error, Forked, Interrupted, JobFaile
 __all__ = [
     'ConfigError', 'DistributedOptimizer', 'Error', 'Forked', 'HookState',
     'Interrupted', 'JobFailed', 'NotFinite', 'ServerLost', 'StartupTimeout',
-    'finish', 'hook', 'init', 'is_leader', 'rank', 'server_weights', 'size', 'stats',
+    'average', 'average_buffers', 'finish', 'hook', 'init', 'is_leader', 'rank',
+    'server_weights', 'size', 'stats',
 ]
 
 _Optimizer = TypeVar('_Optimizer', bound=torch.optim.Optimizer)
@@ -160,7 +162,7 @@ def DistributedOptimizer(optimizer: _Optimizer,
     script for one process. Load a checkpoint of the model first: what is changed
     later counts as a part of the next step. All ranks must call ``step`` equally
     often, and have the same frozen parameters. Buffers, such as the statistics of
-    batch normalisation, stay each rank's own.
+    batch normalisation, stay each rank's own; see ``average_buffers``.
 
     Args:
       optimizer: any optimizer of the model's parameters.
@@ -223,6 +225,58 @@ def server_weights(model: torch.nn.Module) -> Iterator[torch.nn.Module]:
         yield model
     finally:
         exchange.restore(own)
+
+
+def average(values: Mapping[str, Any]) -> Dict[str, float]:
+    """The mean of each number over all ranks, which must all call this after the
+    same step, with the same names in the same order.
+
+    Args:
+      values: numbers, or tensors of one element; they travel as float32.
+
+    Returns:
+      The means, by name.
+
+    Example::
+
+        means = gs.average({'loss': loss, 'accuracy': correct / total})
+    """
+    numbers = [float(value) for value in values.values()]
+    session = _session_here()
+    with session.use():
+        means = session.average(numbers)
+    return dict(zip(values, means))
+
+
+def average_buffers(model: torch.nn.Module, names: Sequence[str] = (
+        'running_mean', 'running_var')) -> None:
+    """Gives all ranks the means of the model's buffers, which each rank has from its
+    own batches: before an evaluation, and before saving. All ranks must call this
+    after the same step.
+
+    Args:
+      model: the model.
+      names: the last parts of the names of the buffers that are meant; by default
+        the statistics of batch normalisation. They must be floating-point.
+
+    Example::
+
+        gs.average_buffers(model)
+        with gs.server_weights(model):
+            accuracy = evaluate(model)
+    """
+    buffers = [buffer for name, buffer in model.named_buffers()
+               if name.rpartition('.')[2] in names]
+    session = _session_here()
+    with session.use(), torch.no_grad():
+        numbers = [number for buffer in buffers
+                   for number in buffer.flatten().tolist()]
+        means = session.average(numbers)
+        begin = 0
+        for buffer in buffers:
+            end = begin + buffer.numel()
+            buffer.copy_(torch.tensor(means[begin:end]).view(buffer.shape))
+            begin = end
 
 
 def stats() -> Dict[str, float]:

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <map>
 #include <memory>
@@ -25,6 +26,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "bridge/messages.h"
+#include "bridge/session.h"
 #include "bridge/shared_block.h"
 #include "common/config.h"
 #include "common/consistency.h"
@@ -393,6 +395,28 @@ TEST(Dialogue, LosesNothingOfTheMeanGradientWithAnyCompressor) {
       OnAll(&ranks, [](int, TrainingProcess* process) {
         EXPECT_TRUE(process->Ask(BridgeOp::kFinish).ok());
         EXPECT_TRUE(process->Result().ok());
+      });
+    }
+  }
+}
+
+TEST(Dialogue, AveragesNumbersOverAllRanks) {
+  for (JobConfig job : {Job(2), ExchangeJob(2)}) {
+    const Servers servers(&job);
+    auto ranks = Start(job);
+    // As many as fit, fewer, and none.
+    for (const size_t count : {kMaxAveraged, size_t{3}, size_t{0}}) {
+      OnAll(&ranks, [&](int rank, TrainingProcess* process) {
+        std::vector<float> values(count);
+        for (size_t i = 0; i < count; ++i) values[i] = i * (1 + 2 * rank);
+        const std::string bytes(reinterpret_cast<const char*>(values.data()),
+                                count * sizeof(float));
+        process->Tell(BridgeOp::kAverage, 0, bytes);
+        const BridgeMessage answer = process->Answer();
+        ASSERT_TRUE(process->StatusOf(answer).ok()) << answer.text;
+        ASSERT_EQ(answer.text.size(), bytes.size());
+        std::memcpy(values.data(), answer.text.data(), bytes.size());
+        for (size_t i = 0; i < count; ++i) EXPECT_EQ(values[i], 2 * i);
       });
     }
   }

@@ -232,6 +232,29 @@ class DeltaTest(unittest.TestCase):
         for first, second in zip(*runs):
             self.assertEqual(largest_difference(first[0][-1], second[0][-1]), 0)
 
+    def test_numbers_and_buffers_are_averaged(self):
+        def average(rank):
+            model = nn.Sequential(nn.Linear(64, 800), nn.BatchNorm1d(800))
+            optimizer = gs.DistributedOptimizer(SGD(model.parameters()), model)
+            inputs = torch.randn(8, 64) + rank
+            for _ in range(2):
+                optimizer.zero_grad()
+                model(inputs).pow(2).sum().backward()
+                optimizer.step()
+            before = copy.deepcopy(model[1].state_dict())
+            gs.average_buffers(model)
+            means = gs.average({'loss': torch.tensor([1.5 + rank]), 'rank': rank})
+            return before, model[1].state_dict(), means
+        with Job() as job:
+            results = job.results(average)
+        for _, after, means in results:
+            self.assertEqual(means, {'loss': 2.0, 'rank': 0.5})
+            self.assertEqual(after['num_batches_tracked'], 2)
+            for name in 'running_mean', 'running_var':
+                expected = (results[0][0][name] + results[1][0][name]) / 2
+                self.assertTrue(torch.equal(after[name], expected), name)
+                self.assertFalse(torch.equal(after[name], results[0][0][name]))
+
     def test_the_default_job_needs_nothing_else(self):
         def alone(rank):
             model = make(seed=0)
