@@ -103,6 +103,12 @@ bool IsAnswered(BridgeOp op) {
          op != BridgeOp::kReady;
 }
 
+std::string JobText(const JobConfig& job) {
+  return absl::StrCat("mode ", AnswersMeans(job) ? "exchange" : "delta",
+                      "\nlocal_steps ", job.consistency().local_steps(),
+                      "\nname ", job.name(), "\n");
+}
+
 std::string StatsText(const BridgeTotals& totals, double residual_norm) {
   return absl::StrCat("steps ", totals.pushes, "\nbytes_up ", totals.bytes_up,
                       "\nbytes_down ", totals.bytes_down, "\ncompress_seconds ",
@@ -150,9 +156,7 @@ absl::Status Dialogue::Do(BridgeMessage* message, BridgeMessage* answer) {
     }
     answer->b = options_.config->cluster().num_workers();
     answer->c = options_.config->cluster().servers_size();
-    answer->text =
-        absl::StrCat(AnswersMeans(*options_.config) ? "exchange " : "delta ",
-                     options_.config->name());
+    answer->text = JobText(*options_.config);
     return absl::OkStatus();
   }
   if (message->op == BridgeOp::kSame) {

@@ -10,8 +10,7 @@
 //
 //   op       a, b, c, text         answered: b, c, text of the answer
 //   JOB                            yes: number of workers, number of addresses
-//                                  of servers, "delta " or "exchange " and the
-//                                  name of the job
+//                                  of servers, lines "name value"
 //   SAME     text                  no
 //   OPEN     + the shared block    yes: number of buckets
 //   FIRST                          yes

@@ -94,9 +94,6 @@ void CheckExternalModel(const JobConfig& config, ConfigProblems* problems) {
                       "consistency.step_timeout_seconds",
                       consistency.step_timeout_seconds(),
                       absl::StrCat("must be 0", kWithExternal));
-  problems->CheckThat(consistency.local_steps() == 1, "consistency.local_steps",
-                      consistency.local_steps(),
-                      absl::StrCat("must be 1", kWithExternal));
   problems->CheckThat(
       config.checkpoint().directory().empty(), "checkpoint.directory",
       absl::StrCat("\"", config.checkpoint().directory(), "\""),

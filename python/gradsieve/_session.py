@@ -130,9 +130,11 @@ class Session:
             answer = self.ask(JOB)
         self.num_workers = answer.b
         self.num_addresses = int(answer.c)
-        mode, self.job_name = answer.text.split(' ', 1)
+        job = dict(line.split(' ', 1) for line in answer.text.splitlines())
+        self.job_name = job['name']
         # Whether gradients are exchanged, and not weights.
-        self.exchanges = mode == 'exchange'
+        self.exchanges = job['mode'] == 'exchange'
+        self.local_steps = int(job['local_steps'])
 
     @contextlib.contextmanager
     def use(self) -> Iterator[None]:

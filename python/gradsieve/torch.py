@@ -155,7 +155,9 @@ def is_leader() -> bool:
 def DistributedOptimizer(optimizer: _Optimizer,
                          model: torch.nn.Module) -> _Optimizer:
     """Joins the job: gives every rank the weights of rank 0, and has each
-    ``optimizer.step()`` exchange what the step has changed.
+    ``optimizer.step()`` exchange what the step has changed; with
+    ``consistency.local_steps`` of the job, every that many steps what all of them
+    have changed.
 
     Schedulers, ``GradScaler`` and everything else that has the optimizer keep
     working. Gradients are not looked at: accumulate them, or clip them, as in a
@@ -283,11 +285,12 @@ def stats() -> Dict[str, float]:
     """What has been exchanged so far.
 
     Returns:
-      ``steps``; ``bytes_up``, of all ranks' pushes; ``bytes_down``, of the
-      answers to this rank; seconds of this rank: ``exchange_seconds`` in all,
-      and of these ``copy_seconds`` between the model and the bridge, and
-      ``compress_seconds``, ``await_seconds`` and ``apply_seconds`` in the bridge;
-      ``residual_norm``, the Euclidean norm of what this rank has not sent yet.
+      ``steps``, the number of exchanges; ``bytes_up``, of all ranks' pushes;
+      ``bytes_down``, of the answers to this rank; seconds of this rank:
+      ``exchange_seconds`` in all, and of these ``copy_seconds`` between the model
+      and the bridge, and ``compress_seconds``, ``await_seconds`` and
+      ``apply_seconds`` in the bridge; ``residual_norm``, the Euclidean norm of what
+      this rank has not sent yet.
 
     Example::
 
@@ -395,6 +398,7 @@ class _Exchange:
         self.seconds = 0.0
         self.copy_seconds = 0.0
         self._swapped = False
+        self._local_steps = 0  # Since the last exchange.
         self._session = session
         self._optimizer = optimizer
         _check_kinds(optimizer, model)
@@ -434,12 +438,16 @@ class _Exchange:
             raise ConfigError('server_weights needs the model of '
                               'DistributedOptimizer', 'INVALID_ARGUMENT')
 
-    def push(self) -> None:
-        """Exchanges how far the parameters have moved."""
+    def stepped(self) -> None:
+        """Exchanges how far the parameters have moved, if it is time to."""
         start = time.perf_counter()
         session = self._session
         with session.use():
             self._check_unchanged()
+            self._local_steps += 1
+            if self._local_steps < session.local_steps:
+                return
+            self._local_steps = 0
             session.tell(_session.BEGIN)
             for number, bucket in enumerate(self._buckets):
                 self._copy_in(bucket)
@@ -481,7 +489,7 @@ class _Exchange:
     def _wrap_step(self) -> None:
         optimizer = self._optimizer
         if hasattr(optimizer, 'register_step_post_hook'):
-            optimizer.register_step_post_hook(lambda *_: self.push())
+            optimizer.register_step_post_hook(lambda *_: self.stepped())
             return
         # Before torch 2.0. A scheduler that is made later calls __func__ of the
         # method; one that was made before recognizes its own mark.
@@ -489,7 +497,7 @@ class _Exchange:
 
         def step(self_: torch.optim.Optimizer, *args: Any, **kwargs: Any) -> Any:
             result = inner(*args, **kwargs)
-            self.push()
+            self.stepped()
             return result
 
         if hasattr(inner, '_with_counter'):

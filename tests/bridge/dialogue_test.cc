@@ -269,18 +269,19 @@ TEST(Dialogue, GivesAllRanksTheWeightsOfRank0) {
 TEST(Dialogue, SaysWhatTheJobIs) {
   JobConfig job = Job(3);
   job.set_name("mine");
+  job.mutable_consistency()->set_local_steps(4);
   TrainingProcess process(job, 2);
   process.Tell(BridgeOp::kJob);
   const BridgeMessage answer = process.Answer();
   EXPECT_TRUE(process.StatusOf(answer).ok());
   EXPECT_EQ(answer.b, 3);
   EXPECT_EQ(answer.c, 0);
-  EXPECT_EQ(answer.text, "delta mine");
+  EXPECT_EQ(answer.text, "mode delta\nlocal_steps 4\nname mine\n");
   EXPECT_TRUE(process.Ask(BridgeOp::kFinish).ok());
   EXPECT_TRUE(process.Result().ok());
   TrainingProcess other(ExchangeJob(1), 0);
   other.Tell(BridgeOp::kJob);
-  EXPECT_EQ(other.Answer().text, "exchange job");
+  EXPECT_EQ(other.Answer().text, "mode exchange\nlocal_steps 1\nname job\n");
 }
 
 TEST(Dialogue, AnswersWithTheErrorOfTheJob) {

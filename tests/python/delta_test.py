@@ -108,7 +108,7 @@ class DeltaTest(unittest.TestCase):
             self.assertEqual(largest_difference(servers, first), 0)
             self.assertEqual(stats['steps'], 0)
 
-    def check_one_rank(self, new_optimizer, how=None, more=''):
+    def check_one_rank(self, new_optimizer, how=None, more='', pushes=15):
         with Job(ranks=1, more=more) as job:
             (history, _, stats), = job.results(train, new_optimizer, 15, how)
         model = make(seed=0)
@@ -116,7 +116,7 @@ class DeltaTest(unittest.TestCase):
         for step in range(15):
             plain_step(model, optimizer, 0, step, **(how or {}))
         self.assertLess(largest_difference(history[-1], weights(model)), 1e-6)
-        self.assertEqual(stats["steps"], 15)
+        self.assertEqual(stats["steps"], pushes)
         return stats
 
     def test_one_rank_is_plain_torch(self):
@@ -220,6 +220,29 @@ class DeltaTest(unittest.TestCase):
                 self.assertEqual(stats['steps'], 5)
                 self.assertTrue(all(p.isfinite().all()
                                     for p in history[-1].values()))
+
+    def test_local_steps_are_exchanged_together(self):
+        more = 'consistency { local_steps: 5 }'
+        self.check_one_rank(ADAMW, more=more, pushes=3)
+        with Job(more=more) as job:
+            results = job.results(train, SGD, 12)
+        models = [make(seed=0) for rank in range(2)]
+        optimizers = [SGD(model.parameters()) for model in models]
+        for step in range(12):
+            for rank, model in enumerate(models):
+                plain_step(model, optimizers[rank], rank, step)
+            with torch.no_grad():
+                if step % 5 == 4:
+                    for a, b in zip(*[m.parameters() for m in models]):
+                        mean = (a + b) / 2
+                        a.copy_(mean)
+                        b.copy_(mean)
+            if step == 9:
+                at_servers = weights(models[0])
+        for model, (history, servers, stats) in zip(models, results):
+            self.assertEqual(stats['steps'], 2)
+            self.assertLess(largest_difference(history[-1], weights(model)), 1e-5)
+            self.assertLess(largest_difference(servers, at_servers), 1e-5)
 
     def test_several_buckets_change_nothing(self):
         self.check_one_rank(SGD, more=BUCKETS)
