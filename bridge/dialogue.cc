@@ -106,7 +106,8 @@ bool IsAnswered(BridgeOp op) {
 std::string JobText(const JobConfig& job) {
   return absl::StrCat("mode ", AnswersMeans(job) ? "exchange" : "delta",
                       "\nlocal_steps ", job.consistency().local_steps(),
-                      "\nname ", job.name(), "\n");
+                      "\nsynchronous ", WorkersDrift(job) ? 0 : 1, "\nname ",
+                      job.name(), "\n");
 }
 
 std::string StatsText(const BridgeTotals& totals, double residual_norm) {

@@ -60,7 +60,8 @@ absl::Status BridgeSession::Join() {
   join.parameters = options_.parameters;
   join.buckets = PlanBuckets(options_.parameters, /*rates=*/{},
                              config.training().bucket_megabytes() * (1 << 20));
-  join.averaged = {static_cast<int64_t>(kMaxAveraged)};
+  const bool drift = WorkersDrift(config);
+  if (!drift) join.averaged = {static_cast<int64_t>(kMaxAveraged)};
   join.num_pushes = max_iterations > 0 ? max_iterations : kWithoutEnd;
   join.interruption = options_.interruption;
   PS_ASSIGN_OR_RETURN(link_, JoinCluster(join));
@@ -74,8 +75,9 @@ absl::Status BridgeSession::Join() {
   GradientPipelineOptions pipeline;
   pipeline.parameters = options_.parameters;
   PS_ASSIGN_OR_RETURN(pipeline_, GradientPipeline::Create(context_, pipeline));
-  servers_ = std::make_unique<ServerState>(context_, kMaxAveraged);
-  PS_ASSIGN_OR_RETURN(averaged_, backend_->Allocate({kMaxAveraged}));
+  const int64_t num_averaged = drift ? 0 : kMaxAveraged;
+  servers_ = std::make_unique<ServerState>(context_, num_averaged);
+  PS_ASSIGN_OR_RETURN(averaged_, backend_->Allocate({num_averaged}));
   const ParameterInfo& last = options_.parameters.back();
   const int64_t n = last.offset + NumElements(last.shape);
   PS_ASSIGN_OR_RETURN(steps_, backend_->Allocate({n}));
@@ -101,18 +103,22 @@ absl::Status BridgeSession::Require(State state, const char* call) const {
 
 absl::Status BridgeSession::SetFirstWeights() {
   PS_RETURN_IF_ERROR(Require(State::kJoined, "FIRST"));
+  if (link_.client->JoinsAt().has_value()) return absl::OkStatus();
   std::vector<const float*> buckets;
   for (const Bucket& bucket : context_.buckets) {
     buckets.push_back(options_.in + bucket.begin);
   }
-  buckets.push_back(averaged_.data());
+  if (averaged_.size() > 0) buckets.push_back(averaged_.data());
   return link_.client->InitializeWeights(buckets);
 }
 
 absl::Status BridgeSession::Pull() {
   PS_RETURN_IF_ERROR(Require(State::kJoined, "PULL"));
-  PS_RETURN_IF_ERROR(
-      servers_->Pull(/*pushes=*/0, /*averagings=*/0, &x_, &averaged_));
+  if (const auto joins_at = link_.client->JoinsAt()) {
+    push_ = *joins_at;
+    PS_RETURN_IF_ERROR(link_.client->Join(push_, /*averagings=*/0));
+  }
+  PS_RETURN_IF_ERROR(servers_->Pull(push_, averagings_, &x_, &averaged_));
   std::memcpy(options_.out, x_.data(), x_.size() * sizeof(float));
   state_ = State::kBetweenPushes;
   return absl::OkStatus();
@@ -218,6 +224,11 @@ absl::Status BridgeSession::ReadServersWeights() {
 
 absl::Status BridgeSession::Average(std::vector<float>* values) {
   PS_RETURN_IF_ERROR(Require(State::kBetweenPushes, "AVERAGE"));
+  if (averaged_.size() == 0) {
+    return absl::FailedPreconditionError(
+        "AVERAGE needs consistency.mode SYNCHRONOUS, in which all workers have "
+        "made the same pushes");
+  }
   if (values->size() > kMaxAveraged) {
     return absl::InvalidArgumentError(
         absl::StrCat("AVERAGE of ", values->size(), " values; at most ",
@@ -233,6 +244,10 @@ absl::Status BridgeSession::Average(std::vector<float>* values) {
 absl::Status BridgeSession::Finish() {
   if (state_ == State::kPushing)
     return Require(State::kBetweenPushes, "FINISH");
+  if (state_ == State::kBetweenPushes && WorkersDrift(*options_.config)) {
+    PS_RETURN_IF_ERROR(servers_->Pull(push_, averagings_, &x_, &averaged_));
+    PS_RETURN_IF_ERROR(ReadServersWeights());
+  }
   return Annotate(link_.client->Finish(absl::OkStatus()), "at the end");
 }
 

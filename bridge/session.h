@@ -83,7 +83,8 @@ class BridgeSession {
   // Bucket 0 has the last parameters.
   const std::vector<Bucket>& buckets() const { return context_.buckets; }
 
-  // In delta mode, for rank 0: gives servers the weights in `in`.
+  // In delta mode, for rank 0: gives servers the weights in `in`, unless this
+  // worker joins a job that is under way.
   absl::Status SetFirstWeights();
 
   // In delta mode: writes the servers' first weights to `out`; waits until they
@@ -103,10 +104,13 @@ class BridgeSession {
   absl::Status ReadServersWeights();
 
   // Between pushes: replaces the values, at most kMaxAveraged, by their means
-  // over all workers, which must call this after the same pushes.
+  // over all workers, which must call this after the same pushes. Errors: also
+  // kFailedPrecondition where workers drift apart.
   absl::Status Average(std::vector<float>* values);
 
-  // Tells all servers that this worker is done, and waits for the others.
+  // Tells all servers that this worker is done, and waits for the others. Where
+  // workers drift apart, waits before until all have made as many pushes or are
+  // done, and writes the servers' weights to `in`.
   absl::Status Finish();
 
   // Tells all servers why this worker gives up. Must be the last call.
@@ -137,7 +141,7 @@ class BridgeSession {
   std::unique_ptr<ServerState> servers_;
   Tensor x_;         // [elements]: the servers' weights, or the mean, in `out`.
   Tensor steps_;     // [elements]: s, or g.
-  Tensor averaged_;  // [kMaxAveraged]
+  Tensor averaged_;  // [kMaxAveraged]; none where workers drift apart.
   State state_ = State::kJoined;
   int next_bucket_ = 0;  // Of the push.
   int64_t push_ = 0;

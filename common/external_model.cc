@@ -62,6 +62,11 @@ void CheckExternalModel(const JobConfig& config, ConfigProblems* problems) {
                         "set",
                         "must be left out with downlink.mode MEAN: workers "
                         "push gradients, and get their mean");
+    problems->CheckThat(
+        !UpdatesByEachPush(config), "consistency.mode",
+        ConsistencyConfig::Mode_Name(config.consistency().mode()),
+        "must be SYNCHRONOUS with downlink.mode MEAN: no server could give a "
+        "worker the means that it has missed");
     problems->CheckThat(config.consistency().digest_every() == 0,
                         "consistency.digest_every",
                         config.consistency().digest_every(),
@@ -86,10 +91,6 @@ void CheckExternalModel(const JobConfig& config, ConfigProblems* problems) {
                                ": the program that has the model decides it"));
   }
   const ConsistencyConfig& consistency = config.consistency();
-  problems->CheckThat(consistency.mode() == ConsistencyConfig::SYNCHRONOUS,
-                      "consistency.mode",
-                      ConsistencyConfig::Mode_Name(consistency.mode()),
-                      absl::StrCat("must be SYNCHRONOUS", kWithExternal));
   problems->CheckThat(consistency.step_timeout_seconds() == 0,
                       "consistency.step_timeout_seconds",
                       consistency.step_timeout_seconds(),

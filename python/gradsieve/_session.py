@@ -135,6 +135,7 @@ class Session:
         # Whether gradients are exchanged, and not weights.
         self.exchanges = job['mode'] == 'exchange'
         self.local_steps = int(job['local_steps'])
+        self.synchronous = job['synchronous'] == '1'
 
     @contextlib.contextmanager
     def use(self) -> Iterator[None]:

@@ -162,9 +162,10 @@ def DistributedOptimizer(optimizer: _Optimizer,
     Schedulers, ``GradScaler`` and everything else that has the optimizer keep
     working. Gradients are not looked at: accumulate them, or clip them, as in a
     script for one process. Load a checkpoint of the model first: what is changed
-    later counts as a part of the next step. All ranks must call ``step`` equally
-    often, and have the same frozen parameters. Buffers, such as the statistics of
-    batch normalisation, stay each rank's own; see ``average_buffers``.
+    later counts as a part of the next step. In a SYNCHRONOUS job all ranks must call
+    ``step`` equally often. They must have the same frozen parameters. Buffers, such
+    as the statistics of batch normalisation, stay each rank's own; see
+    ``average_buffers``.
 
     Args:
       optimizer: any optimizer of the model's parameters.
@@ -310,13 +311,17 @@ def stats() -> Dict[str, float]:
 
 def finish() -> None:
     """Ends the job together with all other ranks, for which it waits. A process
-    that ends without it has given up: the others fail, and say so.
+    that ends without it has given up: the others fail, and say so. If the job is not
+    SYNCHRONOUS, the model has the servers' last weights afterwards, which are the
+    same on all ranks if they took equally many steps: save it then.
 
     Example::
 
         gs.finish()
     """
     _session_here().finish()
+    if isinstance(_state.exchange, _Exchange):
+        _state.exchange.finished()
     _close_server()
 
 
@@ -455,6 +460,11 @@ class _Exchange:
             session.ask(_session.WAIT)
             self._copy_out(self._out)
         self.seconds += time.perf_counter() - start
+
+    def finished(self) -> None:
+        """The session has ended."""
+        if not self._session.synchronous:
+            self._copy_out(self._in)
 
     def swap_in_servers_weights(self) -> List[torch.Tensor]:
         """Returns the parameters' own values."""

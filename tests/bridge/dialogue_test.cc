@@ -276,12 +276,14 @@ TEST(Dialogue, SaysWhatTheJobIs) {
   EXPECT_TRUE(process.StatusOf(answer).ok());
   EXPECT_EQ(answer.b, 3);
   EXPECT_EQ(answer.c, 0);
-  EXPECT_EQ(answer.text, "mode delta\nlocal_steps 4\nname mine\n");
+  EXPECT_EQ(answer.text,
+            "mode delta\nlocal_steps 4\nsynchronous 1\nname mine\n");
   EXPECT_TRUE(process.Ask(BridgeOp::kFinish).ok());
   EXPECT_TRUE(process.Result().ok());
   TrainingProcess other(ExchangeJob(1), 0);
   other.Tell(BridgeOp::kJob);
-  EXPECT_EQ(other.Answer().text, "mode exchange\nlocal_steps 1\nname job\n");
+  EXPECT_EQ(other.Answer().text,
+            "mode exchange\nlocal_steps 1\nsynchronous 1\nname job\n");
 }
 
 TEST(Dialogue, AnswersWithTheErrorOfTheJob) {

@@ -221,6 +221,24 @@ class DeltaTest(unittest.TestCase):
                 self.assertTrue(all(p.isfinite().all()
                                     for p in history[-1].values()))
 
+    def test_ranks_that_do_not_wait_end_with_the_same_weights(self):
+        def drift(rank, steps):
+            model = make(seed=rank)
+            optimizer = gs.DistributedOptimizer(ADAMW(model.parameters()), model)
+            for step in range(steps):
+                plain_step(model, optimizer, rank, step)
+            return lambda: weights(model)
+        for mode in 'STALE_SYNCHRONOUS', 'ASYNCHRONOUS':
+            more = 'consistency { mode: %s } ' % mode
+            self.check_one_rank(ADAMW, more=more)
+            for codec in '', 'compressor { name: "topk" ratio: 0.1 }':
+                with Job(ranks=3, servers=2, more=more + BUCKETS + codec) as job:
+                    results = job.results(drift, 8)
+                for result in results:
+                    self.assertEqual(largest_difference(result, results[0]), 0)
+                self.assertGreater(
+                    largest_difference(results[0], weights(make(seed=0))), 0.01)
+
     def test_local_steps_are_exchanged_together(self):
         more = 'consistency { local_steps: 5 }'
         self.check_one_rank(ADAMW, more=more, pushes=3)

@@ -122,6 +122,45 @@ class EndsTest(unittest.TestCase):
             self.assertIn('worker 1 has finished after push 1 (counted from 0), '
                           'and worker 0 makes another one', str(error))
 
+    def test_a_rank_that_is_started_again_joins_those_that_do_not_wait(self):
+        begin = '''
+            gs.init()
+            gs.DistributedOptimizer(optimizer, model)
+        '''
+        with Job(more='consistency { mode: ASYNCHRONOUS min_workers: 1 }') as job:
+            first = job.script(0, begin + '''
+            while not os.path.exists(os.environ['GRADSIEVE_JOB'] + '.end'):
+                step()
+            gs.finish()
+            ''')
+            code, _, _ = end(job.script(1, begin + '''
+            step()
+            os.kill(os.getpid(), signal.SIGKILL)
+            '''))
+            self.assertEqual(code, -signal.SIGKILL)
+            again = job.script(1, begin + '''
+            step()
+            say('joined')
+            gs.finish()
+            ''')
+            wait_for_line(again, 'joined')
+            with open(job.path + '.end', 'w'):
+                pass
+            for process in first, again:
+                code, _, err = end(process)
+                self.assertEqual(code, 0, err)
+
+    def test_averages_need_ranks_at_the_same_step(self):
+        def average(rank):
+            model = torch.nn.Linear(64, 64)
+            gs.DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=1),
+                                    model)
+            gs.average({'rank': rank})
+        with Job(ranks=1, more='consistency { mode: ASYNCHRONOUS }') as job:
+            error, = job.run(average)
+        self.assertIsInstance(error, gs.ConfigError)
+        self.assertIn('AVERAGE needs consistency.mode SYNCHRONOUS', str(error))
+
     def test_an_error_before_the_optimizer(self):
         with Job(ranks=1) as job:
             code, _, err = end(job.script(0, '''

@@ -71,7 +71,7 @@ class Job:
     def run(self, function, *arguments):
         """Calls ``function(rank, *arguments)`` after gs.init, in a process for each
         rank. Returns the results, in order of rank; an exception counts as its
-        result."""
+        result, and a function is called after gs.finish for it."""
         pipes = []
         processes = []
         for rank in range(self.ranks):
@@ -123,6 +123,8 @@ def _rank(writer, path, rank, function, arguments):
         gs.init(path)
         result = function(rank, *arguments)
         gs.finish()
+        if callable(result):
+            result = result()
     except BaseException as error:  # pylint: disable=broad-except
         if not isinstance(error, gs.Error):
             traceback.print_exc()

@@ -135,9 +135,9 @@ TEST_F(ExternalJob, MustNotSayWhatTheProgramDecides) {
          "worker_optimizer.name is \"sgd\"; must be \"external\" with "
          "model.name \"external\""},
         {"model.initial_weights=x", "model.initial_weights is set"},
-        {"consistency.mode=ASYNCHRONOUS",
-         "consistency.mode is ASYNCHRONOUS; must be SYNCHRONOUS with "
-         "model.name \"external\""},
+        {"consistency.step_timeout_seconds=3",
+         "consistency.step_timeout_seconds is 3; must be 0 with model.name "
+         "\"external\""},
         {"checkpoint.directory=x",
          "checkpoint.directory is \"x\"; must be "
          "empty"}}) {
@@ -147,7 +147,8 @@ TEST_F(ExternalJob, MustNotSayWhatTheProgramDecides) {
   for (const char* setting :
        {"training.max_iterations=7", "training.bucket_megabytes=4",
         "training.non_finite=SKIP", "worker_optimizer.step_ahead=0.5",
-        "optimizer.name=nesterov", "consistency.local_steps=4"}) {
+        "optimizer.name=nesterov", "consistency.local_steps=4",
+        "consistency.mode=ASYNCHRONOUS"}) {
     EXPECT_EQ(Train({"--check", std::string("--set=") + setting}), 0)
         << output();
   }
@@ -187,7 +188,8 @@ TEST_F(ExternalJob, MayExchangeGradients) {
          "consistency.local_steps is 4; must be 1"},
         {"consistency.digest_every=5",
          "consistency.digest_every is 5; must be 0 with downlink.mode MEAN"},
-        {"consistency.mode=ASYNCHRONOUS", "must be SYNCHRONOUS"},
+        {"consistency.mode=ASYNCHRONOUS",
+         "must be SYNCHRONOUS with downlink.mode MEAN"},
         {"downlink.compressor.error_feedback=false",
          "downlink.compressor.error_feedback is false; must be true"},
         {"downlink.compressor.name=powersgd",
