@@ -4,8 +4,9 @@ started alone."""
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
-from typing import List, Optional, Sequence
+from typing import List, NoReturn, Optional, Sequence
 
 from gradsieve._errors import ConfigError
 
@@ -58,7 +59,8 @@ def find_program(name: str) -> str:
     variable = 'GRADSIEVE_' + name.upper()
     if variable in os.environ:
         candidates.append(os.environ[variable])
-    # This package in a clone.
+    # This package from a wheel, and in a clone.
+    candidates.append(os.path.join(here, '_bundle', name, name))
     candidates.append(os.path.join(os.path.dirname(os.path.dirname(here)),
                                    'bazel-bin', name, name))
     command = shutil.which('gradsieve')
@@ -70,8 +72,16 @@ def find_program(name: str) -> str:
         if os.path.isfile(candidate) and os.access(candidate, os.X_OK):
             return candidate
     raise ConfigError(
-        'the program %s is neither %s; put gradsieve on PATH (tools/install), or '
-        'set %s' % (name, ' nor '.join(candidates), variable), 'NOT_FOUND')
+        'the program %s is neither %s; install the wheel that tools/wheel makes, '
+        'put gradsieve on PATH (tools/install), or set %s' %
+        (name, ' nor '.join(candidates), variable), 'NOT_FOUND')
+
+
+def run_command() -> NoReturn:
+    """Becomes the program ``gradsieve`` that the wheel brings."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    program = os.path.join(here, '_bundle', 'tools', 'gradsieve')
+    os.execv(program, [program, *sys.argv[1:]])
 
 
 class OwnServer:
