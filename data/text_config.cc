@@ -1,6 +1,5 @@
 #include "data/text_config.h"
 
-
 namespace ps {
 namespace {
 

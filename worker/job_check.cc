@@ -71,7 +71,6 @@ namespace {
 absl::Status DealToServers(const JobConfig& config, const TrainingParts& parts,
                            CheckedJob* job) {
   JobConfig dealing = config;
-  const ClusterConfig& cluster = dealing.cluster();
   const auto deal = [&] {
     return PlanShards(dealing, parts.buckets,
                       AveragedBuckets(config.training(),
@@ -79,14 +78,15 @@ absl::Status DealToServers(const JobConfig& config, const TrainingParts& parts,
         .status();
   };
   absl::Status dealt = deal();
-  if (!dealt.ok() && !cluster.has_num_servers() && cluster.servers().empty()) {
+  if (!dealt.ok() && !config.cluster().has_num_servers() &&
+      config.cluster().servers().empty()) {
     dealing.mutable_cluster()->set_num_servers(1);
     dealt = deal();
     job->notes.push_back(
         "the model makes one slice of weights, so that the job has one server "
         "(cluster.num_servers)");
   }
-  job->num_servers = cluster.num_servers();
+  job->num_servers = dealing.cluster().num_servers();
   return dealt;
 }
 

@@ -3,10 +3,8 @@
 
 #include <map>
 #include <string>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/nearest_word.h"
 #include "models/described/layer_reading.h"
 #include "models/layers/dropout.h"
 #include "models/layers/unary_layers.h"
@@ -120,14 +118,8 @@ LayerShape ReadBatchNorm(const LayerReading& layer, AfterNorm after) {
 
 LayerShape ReadActivation(const LayerReading& layer) {
   const auto function = Activations().find(layer.config.activation());
-  if (function == Activations().end()) {
-    std::vector<std::string> names;
-    for (const auto& known : Activations()) names.push_back(known.first);
-    layer.Wrong("activation",
-                absl::StrCat("\"", layer.config.activation(), "\""),
-                MustBeOneOf(layer.config.activation(), names));
-    return layer.input;
-  }
+  // The rule of the field has reported an unknown one.
+  if (function == Activations().end()) return layer.input;
   if (layer.input.is(LayerShape::Kind::kTokens)) {
     layer.CheckKind(LayerShape::Kind::kSequence);
   }

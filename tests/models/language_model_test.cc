@@ -373,7 +373,7 @@ TEST(LanguageModels, RefuseWhatTheyCannotBe) {
   expect_refused(config, TextShape(3), "tied_output");
   config = LstmLm();
   config.mutable_lstm_lm()->set_layers(0);
-  expect_refused(config, TextShape(3), "0 layers");
+  expect_refused(config, TextShape(3), "model.lstm_lm.layers is 0");
 }
 
 TEST(LanguageModels, TokensThatAreNoWordAreRefused) {

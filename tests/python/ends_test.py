@@ -37,6 +37,8 @@ class EndsTest(unittest.TestCase):
             wait_for_line(other, 'stepped')
             wait_for_line(ending, 'ends')
             start = time.monotonic()
+            ending.stdin.write('\n')
+            ending.stdin.flush()
             if send is not None:
                 send(ending)
             else:
@@ -61,6 +63,7 @@ class EndsTest(unittest.TestCase):
         gs.DistributedOptimizer(optimizer, model)
         step()
         say('ends')
+        sys.stdin.readline()  # The other rank has its answer, too.
     '''
 
     def test_the_end_of_the_script(self):

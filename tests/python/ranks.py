@@ -112,8 +112,8 @@ class Job:
         environment.update(variables)
         return subprocess.Popen(
             [sys.executable, '-c', PRELUDE + textwrap.dedent(text)],
-            env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            text=True)
+            env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True)
 
 
 def _rank(writer, path, rank, function, arguments):

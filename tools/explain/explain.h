@@ -8,11 +8,12 @@
 
 namespace ps {
 
-// Several lines: the type of a field such as "training.batch_size", its rule, as
-// in "at least 1", its default, and its comment, which gives the unit; and the
-// values of an enum. Of a group such as "training", or of the whole job (""), the comment
-// and a line for each field. Indices of lists, as in "layer[2]", may be left
-// out. Errors: kInvalidArgument for an unknown field, with the nearest one.
+// Returns several lines: the type of a field such as "training.batch_size", its
+// rule, as in "at least 1", its default, and its comment, which gives the unit;
+// and the values of an enum. A group such as "training", or the whole job (""),
+// has its comment and a line for each field. Indices of lists, as in
+// "layer[2]", may be left out. Errors: kInvalidArgument for an unknown field,
+// with the nearest one.
 absl::StatusOr<std::string> ExplainField(const std::string& path);
 
 }  // namespace ps
