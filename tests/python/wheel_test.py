@@ -34,7 +34,7 @@ JOB = '''
     model { name: "external" }
     worker_optimizer { name: "external" }
     compressor { name: "sidco_e" ratio: 0.5 }
-    cluster { num_workers: 2 num_servers: 2 }
+    cluster { num_workers: 2 num_servers: 1 }
 '''
 
 

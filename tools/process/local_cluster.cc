@@ -149,7 +149,9 @@ class LocalLauncher final : public Launcher {
 };
 
 absl::Status LocalLauncher::Prepare() {
-  PS_ASSIGN_OR_RETURN(programs_, FindJobPrograms());
+  PS_ASSIGN_OR_RETURN(
+      programs_,
+      FindJobPrograms(/*with_worker=*/options_.worker_command.empty()));
   const int num_workers = config_.cluster().num_workers();
   // A user's program computes by itself.
   if (config_.machine().worker_threads() == 0 &&
@@ -358,15 +360,18 @@ std::vector<JobProcess> ProcessesOf(const ClusterConfig& cluster) {
 
 }  // namespace
 
-absl::StatusOr<JobPrograms> FindJobPrograms() {
+absl::StatusOr<JobPrograms> FindJobPrograms(bool with_worker) {
   JobPrograms programs;
   PS_ASSIGN_OR_RETURN(programs.server, FindProgram("server"));
-  PS_ASSIGN_OR_RETURN(programs.worker, FindProgram("worker"));
+  if (with_worker) {
+    PS_ASSIGN_OR_RETURN(programs.worker, FindProgram("worker"));
+  }
   return programs;
 }
 
 absl::Status CheckLocalCluster(const LocalClusterOptions& options) {
-  PS_RETURN_IF_ERROR(FindJobPrograms().status());
+  PS_RETURN_IF_ERROR(
+      FindJobPrograms(/*with_worker=*/options.worker_command.empty()).status());
   PS_ASSIGN_OR_RETURN(const std::unique_ptr<TemporaryDirectory> folder,
                       TemporaryDirectory::Create());
   return AddressesOfServers(options, folder->path()).status();

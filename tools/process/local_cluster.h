@@ -62,8 +62,9 @@ struct JobPrograms {
   std::string worker;
 };
 
-// Errors: those of FindProgram.
-absl::StatusOr<JobPrograms> FindJobPrograms();
+// Finds the programs; `worker` only if workers do not run a program of the
+// user's. Errors: those of FindProgram.
+absl::StatusOr<JobPrograms> FindJobPrograms(bool with_worker = true);
 
 // Finds out, before the run directory exists, whether the programs are there,
 // and whether the servers' sockets can be made. Errors: those of
