@@ -191,6 +191,11 @@ absl::Status Dialogue::Do(BridgeMessage* message, BridgeMessage* answer) {
     case BridgeOp::kServers:
       return session_->ReadServersWeights();
     case BridgeOp::kAverage: {
+      if (message->text.size() % sizeof(float) != 0) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("AVERAGE has ", message->text.size(),
+                         " bytes; must be whole numbers of 4 bytes each"));
+      }
       std::vector<float> values(message->text.size() / sizeof(float));
       std::memcpy(values.data(), message->text.data(),
                   values.size() * sizeof(float));

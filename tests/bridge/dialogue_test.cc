@@ -425,6 +425,16 @@ TEST(Dialogue, AveragesNumbersOverAllRanks) {
   }
 }
 
+TEST(Dialogue, RefusesToAveragePartsOfNumbers) {
+  JobConfig job = ExchangeJob(1);
+  const Servers servers(&job);
+  auto ranks = Start(job);
+  ranks[0]->Tell(BridgeOp::kAverage, 0, "12345");
+  const absl::Status refused = ranks[0]->StatusOf(ranks[0]->Answer());
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("AVERAGE has 5 bytes"));
+}
+
 TEST(Dialogue, ServersOfMeansHaveNoWeightsToGive) {
   JobConfig job = ExchangeJob(1);
   const Servers servers(&job);
