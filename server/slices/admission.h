@@ -45,8 +45,11 @@ class Admission {
   virtual void WorkerGone(int /*rank*/) {}
 
   // Returns why the next update can never be made, if a push waits for it in
-  // vain: kFailedPrecondition that names the workers.
-  virtual absl::Status Hopeless() const { return absl::OkStatus(); }
+  // vain, or one of the workers that `ask` for its positions: these will push
+  // when they know them. Errors: kFailedPrecondition that names the workers.
+  virtual absl::Status Hopeless(const std::set<int>& /*ask*/) const {
+    return absl::OkStatus();
+  }
 
   // Used if workers may join (asynchronous modes): the iterations after which a
   // lost or late worker can join; and that it does so, and will push for all

@@ -136,9 +136,15 @@ bool SlicePositions::Ask(int rank, int64_t iteration, const SliceState& state,
     if (done != nullptr) {
       done(absl::CancelledError("superseded by a newer call of this worker"));
     }
-    return may_appoint_;
+    return true;
   }
   return false;
+}
+
+std::set<int> SlicePositions::Waiting() const {
+  std::set<int> ranks;
+  for (const auto& entry : questions_) ranks.insert(entry.first);
+  return ranks;
 }
 
 absl::Time SlicePositions::Appoint(

@@ -43,8 +43,7 @@ class SlicePositions {
                  std::function<void(WorkerPush, PushDone)> retry);
 
   // Takes a worker's call for positions (WeightSlice::GetPositions). Returns
-  // true if it waits and Appoint should be called; it may be this worker's
-  // turn.
+  // true if it waits: it may be this worker's turn, or nobody's any more.
   bool Ask(int rank, int64_t iteration, const SliceState& state,
            const WorkerPast* past, PositionsDone done);
 
@@ -54,6 +53,9 @@ class SlicePositions {
   absl::Time Appoint(absl::Time now,
                      absl::FunctionRef<std::set<int>()> awaited_ranks,
                      const SliceState& state);
+
+  // The workers whose calls wait.
+  std::set<int> Waiting() const;
 
   // Whether a push has values for positions that others may have replaced: this
   // server was restarted after it had sent them.

@@ -27,15 +27,17 @@ class StrictAdmission final : public Admission {
 
   void WorkerGone(int rank) override { gone_.insert(rank); }
 
-  absl::Status Hopeless() const override {
-    if (num_pushed_ == 0) return absl::OkStatus();
+  absl::Status Hopeless(const std::set<int>& ask) const override {
+    if (num_pushed_ == 0 && ask.empty()) return absl::OkStatus();
     for (const int rank : gone_) {
       if (pushes_[rank].has_value()) continue;
-      const auto waits =
+      const auto pushed =
           absl::c_find_if(pushes_, [](const auto& p) { return p.has_value(); });
+      const int waits =
+          pushed != pushes_.end() ? (*pushed)->rank : *ask.begin();
       return absl::FailedPreconditionError(absl::StrCat(
           "worker ", rank, " has finished after push ", version() - 1,
-          " (counted from 0), and worker ", (*waits)->rank,
+          " (counted from 0), and worker ", waits,
           " makes another one: all workers of a SYNCHRONOUS job must make "
           "equally many"));
     }

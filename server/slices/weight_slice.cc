@@ -402,7 +402,8 @@ void WeightSlice::Advance() {
     {
       MutexLock lock(&mu_);
       pushes = admission_->Next(now);
-      if (!pushes.has_value()) hopeless = admission_->Hopeless();
+      if (!pushes.has_value())
+        hopeless = admission_->Hopeless(positions_.Waiting());
       if (admission_->Deadline() > now) {
         deadline = std::min(deadline, admission_->Deadline());
       }

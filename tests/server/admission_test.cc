@@ -15,6 +15,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 using Arrival = Admission::Arrival;
 
 constexpr absl::Time kStart = absl::UnixEpoch();
@@ -98,9 +99,9 @@ TEST_F(AdmissionTest, StrictKnowsThatAWorkerWaitsInVain) {
   progress_ = {7, {6, 6, 6}};
   Make();
   admission_->WorkerGone(1);
-  EXPECT_TRUE(admission_->Hopeless().ok());
+  EXPECT_TRUE(admission_->Hopeless({}).ok());
   Take(2, 7);
-  const absl::Status hopeless = admission_->Hopeless();
+  const absl::Status hopeless = admission_->Hopeless({});
   EXPECT_TRUE(absl::IsFailedPrecondition(hopeless));
   EXPECT_EQ(hopeless.message(),
             "worker 1 has finished after push 6 (counted from 0), and worker 2 "
@@ -108,7 +109,18 @@ TEST_F(AdmissionTest, StrictKnowsThatAWorkerWaitsInVain) {
             "equally many");
   // Its own last push may still be under way.
   Take(1, 7);
-  EXPECT_TRUE(admission_->Hopeless().ok());
+  EXPECT_TRUE(admission_->Hopeless({}).ok());
+  EXPECT_TRUE(admission_->Hopeless({0}).ok());
+}
+
+TEST_F(AdmissionTest, StrictKnowsThatAWorkerAsksInVain) {
+  progress_ = {7, {6, 6, 6}};
+  Make();
+  EXPECT_TRUE(admission_->Hopeless({0, 2}).ok());
+  admission_->WorkerGone(1);
+  EXPECT_THAT(std::string(admission_->Hopeless({0, 2}).message()),
+              StartsWith("worker 1 has finished after push 6 (counted from 0), "
+                         "and worker 0 makes another one"));
 }
 
 TEST_F(AdmissionTest, StaleLetsAWorkerJoinWhereTheSlowestOtherIs) {

@@ -275,6 +275,23 @@ TEST_F(SharedPositionsTest, AFailureIsToldToThoseWhoWaitForTheLeader) {
   EXPECT_TRUE(absl::IsAborted(answers.OnlyStatus()));
 }
 
+// No other worker can take its place where all make equally many pushes.
+TEST_F(SharedPositionsTest, FollowersHearThatTheLeaderHasFinished) {
+  for (const bool finishes_first : {false, true}) {
+    const auto slice = NewSlice();
+    Asked asked;
+    if (finishes_first) slice->WorkerGone(0);
+    slice->GetPositions(2, 0, asked.Taker());
+    EXPECT_EQ(asked.count(), finishes_first ? 1u : 0u);
+    if (!finishes_first) slice->WorkerGone(0);
+    ASSERT_EQ(asked.count(), 1u);
+    EXPECT_TRUE(absl::IsFailedPrecondition(asked.status())) << asked.status();
+    EXPECT_THAT(std::string(asked.status().message()),
+                HasSubstr("worker 0 has finished after push -1 (counted from "
+                          "0), and worker 2 makes another one"));
+  }
+}
+
 // A follower and a leader that were started again repeat what they did, and go
 // on with the others.
 TEST_F(SharedPositionsTest, WorkersGoBackAlone) {
