@@ -84,12 +84,12 @@ class Dialogue {
   absl::Status Open(BridgeMessage* message, BridgeMessage* answer);
   // Keeps the first error, and tells the servers of it.
   void Fail(const absl::Status& failure);
-  // Tells the servers, if none of them knows that the job has failed.
+  // Tells the servers that do not know that the job has failed, once.
   void GiveUp(const std::string& why);
 
   const DialogueOptions options_;
   absl::Status failure_;
-  bool servers_know_ = false;
+  bool told_ = false;
   bool finished_ = false;
   Interruption interruption_;
   std::vector<std::string> same_;  // Of SAME.
@@ -216,9 +216,9 @@ absl::Status Dialogue::Do(BridgeMessage* message, BridgeMessage* answer) {
 }
 
 void Dialogue::GiveUp(const std::string& why) {
-  if (session_ == nullptr || servers_know_) return;
+  if (session_ == nullptr || told_) return;
   session_->GiveUp(absl::UnavailableError(why));
-  servers_know_ = true;
+  told_ = true;
 }
 
 void Dialogue::Fail(const absl::Status& failure) {
@@ -227,7 +227,6 @@ void Dialogue::Fail(const absl::Status& failure) {
   // The reason is in the next message, or the process has ended.
   if (!interruption_.why().ok()) return;
   LOG(ERROR) << "worker " << options_.worker_rank << ": " << failure.message();
-  servers_know_ = absl::IsAborted(failure) || absl::IsUnavailable(failure);
   GiveUp(std::string(failure.message()));
 }
 

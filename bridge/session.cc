@@ -39,8 +39,10 @@ absl::StatusOr<std::unique_ptr<BridgeSession>> BridgeSession::Open(
     const BridgeSessionOptions& options) {
   PS_RETURN_IF_ERROR(CheckRank(*options.config, options.worker_rank));
   std::unique_ptr<BridgeSession> session(new BridgeSession(options));
-  PS_RETURN_IF_ERROR(session->Join());
-  return session;
+  const absl::Status joined = session->Join();
+  if (joined.ok()) return session;
+  if (session->link_.client != nullptr) session->GiveUp(joined);
+  return joined;
 }
 
 absl::Status BridgeSession::Join() {
@@ -252,7 +254,7 @@ absl::Status BridgeSession::Finish() {
 }
 
 void BridgeSession::GiveUp(const absl::Status& why) {
-  pipeline_->Abandon();
+  if (pipeline_ != nullptr) pipeline_->Abandon();
   const absl::Status told = link_.client->Finish(why);
   if (!told.ok()) LOG(WARNING) << "the servers were not told: " << told;
 }

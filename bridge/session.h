@@ -75,6 +75,7 @@ struct BridgeTotals {
 class BridgeSession {
  public:
   // Registers with all servers, and waits for those that have not started.
+  // Tells those that it has reached why it fails.
   // Errors: also kInvalidArgument for a rank or addresses that do not fit the
   // job.
   static absl::StatusOr<std::unique_ptr<BridgeSession>> Open(
@@ -113,7 +114,8 @@ class BridgeSession {
   // done, and writes the servers' weights to `in`.
   absl::Status Finish();
 
-  // Tells all servers why this worker gives up. Must be the last call.
+  // Tells all servers, but those that have failed, why this worker gives up.
+  // Must be the last call.
   void GiveUp(const absl::Status& why);
 
   BridgeTotals totals() const { return totals_; }

@@ -176,6 +176,15 @@ absl::Status SessionsClient::Connect() {
         absl::StrCat("the job is done here, and not at all servers (",
                      registered.message(), ")"));
   }
+  const bool interrupted =
+      options_.interruption != nullptr && !options_.interruption->why().ok();
+  // kCancelled: the job is done. With snapshots this worker is started again.
+  if (!options_.keeps_snapshots && !registered.ok() &&
+      (interrupted || !absl::IsCancelled(registered))) {
+    // Servers that have admitted it would take it for lost, and not know why.
+    finish.set_failure(std::string(registered.message()));
+    sessions_.TellAll(finish, /*only_registered=*/true).IgnoreError();
+  }
   PS_RETURN_IF_ERROR(registered);
   const std::vector<int64_t> joins_at = sessions_.joins_at();
   // Without snapshots, a server that has not begun gets its weights from worker

@@ -268,6 +268,7 @@ absl::Status ServerSessions::TellAll(const FinishRequest& request,
   int left = 0;
   for (const auto& session : sessions_) {
     if (only_registered && !session->registered()) continue;
+    if (!request.failure().empty() && !session->failure().ok()) continue;
     ++left;
     auto call = std::make_unique<Call>();
     call->rpc = Rpc::kFinish;

@@ -84,7 +84,8 @@ class ServerSessions {
   absl::Status Await(const Done& done = nullptr);
 
   // Tells every server once, and all at the same time; or only those that have
-  // admitted the worker. Ignores other calls that end meanwhile.
+  // admitted the worker. A failure is not told to servers that are lost, or
+  // have announced one. Ignores other calls that end meanwhile.
   absl::Status TellAll(const FinishRequest& request,
                        bool only_registered = false);
 

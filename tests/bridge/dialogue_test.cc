@@ -85,19 +85,31 @@ class Servers {
       servers_.push_back(Server::Start(options).value());
       job->mutable_cluster()->add_servers(servers_.back()->address());
     }
-    for (const auto& server : servers_) {
-      threads_.emplace_back([&server] { server->Wait().IgnoreError(); });
+    results_.resize(servers_.size());
+    for (size_t i = 0; i < servers_.size(); ++i) {
+      threads_.emplace_back([this, i] { results_[i] = servers_[i]->Wait(); });
     }
   }
   ~Servers() {
     for (const auto& server : servers_) {
       server->Stop(absl::CancelledError("the test is over"));
     }
-    for (std::thread& thread : threads_) thread.join();
+    for (std::thread& thread : threads_) {
+      if (thread.joinable()) thread.join();
+    }
+  }
+
+  void Stop(int server, const absl::Status& why) {
+    servers_[server]->Stop(why);
+  }
+  absl::Status ResultOf(int server) {
+    threads_[server].join();
+    return results_[server];
   }
 
  private:
   std::vector<std::unique_ptr<Server>> servers_;
+  std::vector<absl::Status> results_;
   std::vector<std::thread> threads_;
 };
 
@@ -690,6 +702,36 @@ TEST_F(DialogueEnds, WithAnErrorOfItsOwn) {
   EXPECT_EQ(ranks_[1]->Await().code(), absl::StatusCode::kOutOfRange);
   EXPECT_THAT(WhatTheOtherHears(),
               HasSubstr("the weights of worker 1 are not finite"));
+}
+
+// They would only notice that the rank has gone.
+TEST(Dialogue, TellsTheOtherServersOfOneThatHasEnded) {
+  for (JobConfig job : {Job(1), ExchangeJob(1)}) {
+    job.mutable_cluster()->set_num_servers(2);
+    Servers servers(&job);
+    auto ranks = Start(job);
+    servers.Stop(1, absl::AbortedError("disk full"));
+    ranks[0]->StartPush();
+    EXPECT_THAT(std::string(ranks[0]->Await().message()),
+                HasSubstr("disk full"));
+    EXPECT_THAT(std::string(servers.ResultOf(0).message()),
+                AllOf(HasSubstr("worker 0 (host:0) gave up: server 1 at "),
+                      HasSubstr("disk full")));
+  }
+}
+
+// Here a server ends before the session is open.
+TEST(Dialogue, TellsTheServersThatItCannotReachAnother) {
+  JobConfig job = Job(1);
+  job.mutable_cluster()->set_startup_timeout_seconds(0.5);
+  job.mutable_cluster()->set_num_servers(2);
+  Servers servers(&job);
+  job.mutable_cluster()->set_servers(1, "127.0.0.1:1");
+  TrainingProcess process(job, 0);
+  EXPECT_FALSE(process.Ask(BridgeOp::kOpen).ok());
+  EXPECT_THAT(std::string(servers.ResultOf(0).message()),
+              HasSubstr("worker 0 (host:0) gave up: server 1 at 127.0.0.1:1 "
+                        "cannot be reached"));
 }
 
 TEST(Dialogue, EndsWhileItWaitsForServers) {

@@ -250,21 +250,32 @@ TEST(ParameterClientTest, AServerThatNeverComesIsNamedAfterTheStartupTimeout) {
 }
 
 // Otherwise the servers that it reached would wait for it for ever.
+// With snapshots it is started again, and may come back.
 TEST(ParameterClientTest, AWorkerThatFailsToConnectIsLostForTheOtherServers) {
-  JobConfig config = Job(1, 2);
-  config.mutable_cluster()->set_lost_worker_timeout_seconds(0.05);
-  const ShardMap map = MapFor(config);
-  const auto server = StartServer(config, 0);
-  ParameterClientOptions options =
-      ClientOptions(config, {server->address(), kNobody}, 0);
-  options.startup_timeout = absl::Milliseconds(300);
-  std::thread worker(
-      [&] { EXPECT_FALSE(ParameterClient::Connect(options, &map).ok()); });
-  const absl::Status status = server->Wait();
-  worker.join();
-  EXPECT_TRUE(absl::IsAborted(status)) << status;
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("worker 0 (test:0) was lost"));
+  for (const bool keeps_snapshots : {false, true}) {
+    JobConfig config = Job(1, 2);
+    config.mutable_cluster()->set_lost_worker_timeout_seconds(
+        keeps_snapshots ? 0.05 : 60);
+    if (keeps_snapshots) {
+      config.mutable_checkpoint()->set_directory(testing::TempDir());
+      config.mutable_checkpoint()->set_every(1);
+    }
+    const ShardMap map = MapFor(config);
+    const auto server = StartServer(config, 0);
+    ParameterClientOptions options =
+        ClientOptions(config, {server->address(), kNobody}, 0);
+    options.keeps_snapshots = keeps_snapshots;
+    options.startup_timeout = absl::Milliseconds(300);
+    std::thread worker(
+        [&] { EXPECT_FALSE(ParameterClient::Connect(options, &map).ok()); });
+    const absl::Status status = server->Wait();
+    worker.join();
+    EXPECT_THAT(
+        std::string(status.message()),
+        HasSubstr(keeps_snapshots ? "worker 0 (test:0) was lost"
+                                  : "worker 0 (test:0) gave up: server 1 at "
+                                    "127.0.0.1:1 cannot be reached"));
+  }
 }
 
 TEST(ParameterClientTest, ASecondWorkerOfARankIsRefused) {
@@ -358,6 +369,19 @@ TEST_F(WaitingClientTest, EveryoneHearsOfAWorkerThatGivesUp) {
   for (std::thread& thread : serving) thread.join();
   EXPECT_TRUE(absl::IsAborted(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("gave up: no data"));
+}
+
+// Otherwise they would wait for this worker, and say that it was lost.
+TEST_F(WaitingClientTest, OtherServersHearOfOneThatHasFailed) {
+  std::thread serving([this] { servers_[1]->Wait().IgnoreError(); });
+  servers_[1]->Stop(absl::AbortedError("disk full"));
+  const absl::Status status = Await();
+  serving.join();
+  const absl::Status told = clients_[0]->Finish(status);
+  EXPECT_TRUE(told.ok()) << told;
+  EXPECT_THAT(std::string(servers_[0]->Wait().message()),
+              AllOf(HasSubstr("worker 0 (test:0) gave up: server 1 at "),
+                    HasSubstr("disk full")));
 }
 
 TEST_F(WaitingClientTest, PayloadsMustBeOneForEachSlice) {
