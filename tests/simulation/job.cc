@@ -10,23 +10,20 @@
 #include <utility>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
-#include "common/config.h"
 #include "common/consistency.h"
 #include "common/exit_codes.h"
 #include "common/file.h"
 #include "common/program.h"
 #include "glog/logging.h"
-#include "google/protobuf/text_format.h"
 #include "proto/server_log.pb.h"
 #include "server/server.h"
 #include "storage/process_snapshots.h"
 #include "tests/simulation/disk.h"
 #include "tests/simulation/network.h"
+#include "tests/simulation/rank.h"
 #include "tests/simulation/scheduler.h"
+#include "transport/interruption.h"
 #include "transport/keep_common.h"
 #include "worker/trainer.h"
 
@@ -36,132 +33,14 @@ namespace {
 // When nothing disturbs the job any more, it must end within this time.
 constexpr absl::Duration kLiveness = absl::Minutes(30);
 constexpr absl::Duration kLongest = absl::Hours(12);
-
-constexpr char kJob[] = R"(
-  name: "simulated"
-  model { name: "mlp" mlp { hidden_units: 8 } }
-  data { name: "digits" digits { train_examples: 48 test_examples: 4 } }
-  training { batch_size: 2 epochs: 1000 evaluate_every_iterations: 1000 }
-  cluster { max_slice_elements: 2048 }
-  machine { worker_threads: 1 server_threads: 2 loader_threads: 0 device: "cpu" }
-  security { mode: INSECURE }
-)";
-
-JobConfig BaseJob() {
-  JobConfig config;
-  CHECK(google::protobuf::TextFormat::ParseFromString(kJob, &config));
-  return config;
-}
-
-// With the addresses of its servers.
-Job Complete(Job job) {
-  ClusterConfig* const cluster = job.config.mutable_cluster();
-  for (int i = 0; i < cluster->num_servers(); ++i) {
-    cluster->add_servers(absl::StrCat("127.0.0.1:", kFirstPort + i));
-  }
-  job.same_bits =
-      job.config.consistency().mode() == ConsistencyConfig::SYNCHRONOUS &&
-      job.config.consistency().step_timeout_seconds() == 0;
-  return job;
-}
-
-void Set(JobConfig* config, const std::string& text) {
-  for (const absl::string_view each : absl::StrSplit(text, ' ')) {
-    const absl::Status status = ApplyOverride(std::string(each), config);
-    CHECK(status.ok()) << status;
-  }
-}
-
-}  // namespace
-
-const std::vector<std::string>& JobKinds() {
-  static const auto* const kinds = new std::vector<std::string>{
-      "momentum", "delta", "clip_norm", "scalecom", "asynchronous"};
-  return *kinds;
-}
-
-Job JobOf(const std::string& kind) {
-  Job job;
-  job.name = kind;
-  job.config = BaseJob();
-  Set(&job.config,
-      "training.max_iterations=60 checkpoint.every=20 cluster.num_workers=2 "
-      "cluster.num_servers=2 optimizer.learning_rate=0.05");
-  if (kind == "momentum") {
-    Set(&job.config, "optimizer.name=momentum compressor.name=sidco_e");
-  } else if (kind == "delta") {
-    job.config.clear_optimizer();
-    Set(&job.config,
-        "worker_optimizer.name=momentum worker_optimizer.learning_rate=0.05 "
-        "compressor.name=topk");
-  } else if (kind == "clip_norm") {
-    Set(&job.config, "optimizer.name=momentum optimizer.clip_norm=1");
-  } else if (kind == "scalecom") {
-    Set(&job.config, "optimizer.name=momentum compressor.name=scalecom");
-  } else if (kind == "asynchronous") {
-    Set(&job.config,
-        "consistency.mode=ASYNCHRONOUS compressor.name=topk "
-        "optimizer.name=sgd");
-  } else {
-    LOG(FATAL) << "no such kind of job: " << kind;
-  }
-  const absl::Status valid = ValidateConfig(job.config);
-  CHECK(valid.ok()) << valid;
-  return Complete(std::move(job));
-}
-
-Job DrawJob(uint64_t seed) {
-  RandomStream draws(RandomKey(seed, 0x70b));
-  const auto one_of = [&](const std::vector<std::string>& texts) {
-    return texts[draws.Below(texts.size())];
-  };
-  for (;;) {
-    std::vector<std::string> all = {
-        absl::StrCat("cluster.num_workers=", 1 + draws.Below(3)),
-        absl::StrCat("cluster.num_servers=", 1 + draws.Below(3)),
-        absl::StrCat("training.max_iterations=", 8 + draws.Below(20)),
-        one_of({"checkpoint.every=2", "checkpoint.every=5",
-                "checkpoint.every=9", "checkpoint.every=1000"}),
-        one_of({"checkpoint.log_megabytes=1", "checkpoint.log_megabytes=64",
-                "checkpoint.log_megabytes=64"}),
-        one_of({"checkpoint.fsync=true", "checkpoint.fsync=false"}),
-        one_of({"cluster.startup_timeout_seconds=60",
-                "cluster.startup_timeout_seconds=10"}),
-        one_of({"consistency.mode=SYNCHRONOUS", "consistency.mode=SYNCHRONOUS",
-                "consistency.mode=SYNCHRONOUS",
-                "consistency.mode=STALE_SYNCHRONOUS",
-                "consistency.mode=ASYNCHRONOUS"}),
-        one_of({"compressor.name=none", "compressor.name=topk",
-                "compressor.name=sidco_e", "compressor.name=scalecom"}),
-        one_of({"downlink.mode=AUTO", "downlink.mode=WEIGHTS",
-                "downlink.mode=UPDATE", "downlink.mode=COMPRESSED"}),
-        one_of({"optimizer.name=sgd", "optimizer.name=momentum",
-                "optimizer.name=adam", "optimizer.name=lamb",
-                "optimizer.name=momentum optimizer.clip_norm=1",
-                "worker_optimizer.name=momentum "
-                "worker_optimizer.learning_rate=0.05"}),
-        one_of({"training.evaluate_every_iterations=1000",
-                "training.evaluate_every_iterations=6"}),
-        one_of({"consistency.digest_every=0", "consistency.digest_every=4"})};
-    Job job;
-    job.name = absl::StrJoin(all, " ");
-    job.number = seed;
-    job.config = BaseJob();
-    Set(&job.config, job.name);
-    if (!job.config.has_worker_optimizer()) {
-      Set(&job.config, "optimizer.learning_rate=0.01");
-    }
-    if (!ValidateConfig(job.config).ok()) continue;
-    // Less than a config may ask for: about one push of these weights.
-    if (draws.Below(3) == 0) {
-      job.config.mutable_cluster()->set_credit_megabytes(0.003);
-      absl::StrAppend(&job.name, " (credit of 3 kB)");
-    }
-    return Complete(std::move(job));
-  }
-}
-
-namespace {
+constexpr int kKilled = 137;  // As a shell says it.
+// A cut that no time-out and no keepalive notices.
+constexpr absl::Duration kShortCut = absl::Seconds(6);
+// Within this time all connections are heard again.
+constexpr absl::Duration kHeard = absl::Seconds(2);
+// What a process that ends takes beyond the time-outs of the config: gRPC's
+// keepalive, its last calls, and what is still under way.
+constexpr absl::Duration kFarewell = absl::Seconds(40);
 
 // What a place in the job, "server-1", does and has done.
 struct Place {
@@ -174,7 +53,17 @@ struct Place {
   std::string bits;               // Of a worker's result.
   int starts = 0;
   int64_t operations = 0;
+  // Of a session (rank.h): a process has registered with all servers, and has
+  // made all pushes.
+  bool joined = false;
+  bool trained = false;
+  Interruption* interruption = nullptr;
 };
+
+// "worker 1", as errors name it.
+std::string NameInErrors(const Place& place) {
+  return absl::StrCat(place.is_server ? "server " : "worker ", place.number);
+}
 
 class Run {
  public:
@@ -191,6 +80,7 @@ class Run {
     std::string kind;
   };
 
+  bool has_sessions() const { return job_.session_pushes > 0; }
   int num_servers() const { return job_.config.cluster().num_servers(); }
   std::string FolderOf(const Place& place) const {
     return absl::StrCat(DiskOf(place.number), "/",
@@ -200,6 +90,7 @@ class Run {
   }
   JobConfig ConfigOf(const Place& place) const {
     JobConfig config = job_.config;
+    if (has_sessions()) return config;
     config.mutable_checkpoint()->set_directory(DiskOf(place.number));
     return config;
   }
@@ -208,10 +99,24 @@ class Run {
   void StartAt(absl::Time time, Place* place);
   int RunServer(Place* place);
   int RunWorker(Place* place);
+  int RunSession(Place* place);
   void Ended(Process* process);
+  // In a job of sessions. -1: the process was killed.
+  void SessionsGoOnWithout(Place* place, int exit_code);
   void DrawFaults();
+  std::vector<std::string> DrawKindsOfFaults();
+  std::vector<std::string> DrawKindsForSessions();
   void Disturb(const std::string& kind);
   void KillPlace(Place* place);
+  // Of a job of sessions: whether it need not go on after what happened, how
+  // long its processes may take to end then, and what holds when all have.
+  bool MayFail() const;
+  absl::Duration LongestEnd() const;
+  void Harm(const Place* place);
+  bool AllJoined() const;
+  bool NamesWhoWasHarmed(const std::string& error) const;
+  void CheckSessions();
+  void CheckWeights();
   void LoseHostOf(const Place& victim, absl::Duration gone);
   Place* AnyPlace() { return &places_[Below(places_.size())]; }
   void Tell(const std::string& what) {
@@ -228,6 +133,8 @@ class Run {
   void CheckLogged(const std::string& path, const std::string& bytes);
   void CheckHeld(const ServerCalls& calls, int64_t largest);
   bool AllDone();
+  // Of sessions: all processes have ended for good.
+  bool AllEnded();
   std::string BitsOfRun() const;
 
   const Job& job_;
@@ -247,6 +154,13 @@ class Run {
   bool only_stops_ = true;   // Processes were asked to end, and did.
   bool had_common_ = false;
   std::set<std::tuple<std::string, std::string, int, int64_t>> counted_;
+  // Of jobs of sessions: who was lost, or cut off for long.
+  std::set<const Place*> harmed_;
+  // Whether all learn why the job fails: connections hold, all ranks have
+  // joined before, and nobody comes again.
+  bool all_hear_why_ = true;
+  bool starts_again_ = false;   // Processes that were killed.
+  bool lost_for_long_ = false;  // Or for good, or gave up.
   std::string failure_;
   std::string story_;
 };
@@ -255,7 +169,8 @@ void Run::Start(Place* place) {
   ++place->starts;
   const int index = static_cast<int>(place - places_.data());
   place->process = StartProcess(place->name, place->number, [this, place] {
-    return place->is_server ? RunServer(place) : RunWorker(place);
+    if (place->is_server) return RunServer(place);
+    return has_sessions() ? RunSession(place) : RunWorker(place);
   });
   if (place->starts > 1) return;
   const auto kill = options_.kill_at.find(index);
@@ -325,6 +240,27 @@ int Run::RunWorker(Place* place) {
   return ExitCodeFor(result.status());
 }
 
+int Run::RunSession(Place* place) {
+  RankOptions options;
+  options.config = &job_.config;
+  options.rank = place->number;
+  options.incarnation = Draws().Next() | 1;
+  options.name = absl::StrCat("sim:", Current()->number);
+  options.pushes = job_.early_rank == place->number ? job_.session_pushes / 2
+                                                    : job_.session_pushes;
+  options.interruption = place->interruption = new Interruption;
+  options.joined = [place] { place->joined = true; };
+  options.trained = [place] { place->trained = true; };
+  const RankResult result = RunRank(options);
+  place->status = std::string(result.status.ToString());
+  Trace(place->status);
+  if (result.status.ok()) {
+    place->bits.assign(reinterpret_cast<const char*>(result.weights.data()),
+                       result.weights.size() * sizeof(float));
+  }
+  return ExitCodeFor(result.status);
+}
+
 void Run::Ended(Process* process) {
   const auto found = std::find_if(
       places_.begin(), places_.end(),
@@ -335,7 +271,9 @@ void Run::Ended(Process* process) {
   CheckDone(/*at_end=*/false);
   // docs/operations.md; killed processes have none.
   static const std::set<int> again = {-1, kExitUnreachable, 130, 137, 143};
-  if (again.count(process->exit_code) == 0) {
+  if (has_sessions()) {
+    SessionsGoOnWithout(place, process->exit_code);
+  } else if (again.count(process->exit_code) == 0) {
     place->ended_with = process->exit_code;
   } else {
     // The last answer of all may be lost.
@@ -353,6 +291,24 @@ void Run::Ended(Process* process) {
   Wake(world_);
 }
 
+void Run::SessionsGoOnWithout(Place* place, int exit_code) {
+  place->interruption = nullptr;
+  if (exit_code >= 0) {
+    place->ended_with = exit_code;
+    return;
+  }
+  Harm(place);
+  healed_ = std::max(healed_, Now());
+  // It may have finished at some servers.
+  lost_for_long_ = lost_for_long_ || place->trained;
+  if (starts_again_) {
+    StartAt(Now() + restart_, place);
+  } else {
+    place->ended_with = kKilled;
+    lost_for_long_ = true;
+  }
+}
+
 void Run::KillPlace(Place* place) {
   if (place->process != nullptr) Kill(place->process);
 }
@@ -361,6 +317,7 @@ void Run::LoseHostOf(const Place& victim, absl::Duration gone) {
   const int host = victim.number;
   const absl::Time back = Now() + gone;
   power_was_lost_ = true;
+  lost_for_long_ = true;
   LoseHost(host, back);
   for (Place& place : places_) {
     if (place.number == host) KillPlace(&place);
@@ -374,12 +331,16 @@ void Run::Disturb(const std::string& kind) {
   Place* const other = AnyPlace();
   // A worker that is done, and finds no server for longer than that, ends.
   const double longest = 0.8 * job_.config.cluster().startup_timeout_seconds();
-  const absl::Duration gone =
+  absl::Duration gone =
       absl::Seconds(Chance(0.5) ? Uniform(0.1, 5) : Uniform(5, longest));
-  const bool takes_long = kind == "cut" || kind == "power";
-  if (takes_long && Now() < healed_) return;
-  if (kind == "cut" && victim->number == other->number) return;
+  const bool short_cut = kind == "short cut";
+  const bool takes_long = kind == "cut" || kind == "power" || short_cut;
+  if (takes_long && Now() < healed_ + (short_cut ? kHeard : absl::Duration())) {
+    return;
+  }
+  if ((kind == "cut" || short_cut) && victim->number == other->number) return;
   only_breaks_ = only_breaks_ && kind == "break";
+  if (kind == "break" || takes_long) all_hear_why_ = false;
   only_stops_ = only_stops_ && kind == "sigterm";
   if (kind == "kill") {
     Tell(absl::StrCat("kill -9 ", victim->name));
@@ -400,10 +361,26 @@ void Run::Disturb(const std::string& kind) {
     Tell(absl::StrCat("connections of ", victim->name, " to ", other->name,
                       " break"));
     BreakLink(victim->process, other->process);
-  } else if (kind == "cut") {
+  } else if (kind == "cut" || short_cut) {
+    if (short_cut) gone = kShortCut * Uniform(0.1, 1);
     Tell(absl::StrCat("hosts ", victim->number, " and ", other->number,
                       " are cut for ", absl::FormatDuration(gone)));
     CutHosts(victim->number, other->number, Now() + gone);
+    for (const Place& place : places_) {
+      if (short_cut || place.process == nullptr) continue;
+      if (place.number == victim->number || place.number == other->number) {
+        Harm(&place);
+      }
+    }
+    lost_for_long_ = lost_for_long_ || !short_cut;
+  } else if (kind == "hang up") {
+    if (victim->interruption == nullptr) return;
+    Tell(absl::StrCat("the program of ", victim->name, " ends"));
+    Harm(victim);
+    lost_for_long_ = true;
+    StartThread(victim->process, "watch", [hears = victim->interruption] {
+      hears->Interrupt(absl::CancelledError("the program has hung up"));
+    });
   } else if (kind == "sigterm") {
     const bool all = Chance(0.5);
     Tell(absl::StrCat("SIGTERM to ", all ? "all" : victim->name));
@@ -424,8 +401,20 @@ void Run::Disturb(const std::string& kind) {
   healed_ = std::max(healed_, takes_long ? Now() + gone : Now());
 }
 
-void Run::DrawFaults() {
-  const int64_t all = options_.operations;
+std::vector<std::string> Run::DrawKindsForSessions() {
+  starts_again_ = Chance(WorkersDrift(job_.config) ? 0.8 : 0.3);
+  restart_ = absl::Seconds(Chance(0.7) ? Uniform(0.1, 2) : Uniform(2, 20));
+  if (Chance(0.4)) return {"break", "short cut"};
+  std::vector<std::string> kinds;
+  for (const char* kind : {"kill", "kill two", "kill host", "power", "break",
+                           "cut", "short cut", "hang up"}) {
+    if (Chance(0.3)) kinds.push_back(kind);
+  }
+  if (kinds.empty()) kinds.push_back("kill");
+  return kinds;
+}
+
+std::vector<std::string> Run::DrawKindsOfFaults() {
   // Swarm: a seed uses few kinds of faults, and those often.
   std::vector<std::string> kinds;
   for (const char* kind :
@@ -435,18 +424,26 @@ void Run::DrawFaults() {
   if (Chance(0.04)) kinds.push_back("disk");
   if (Chance(0.08)) kinds = {"break"};
   if (kinds.empty()) kinds.push_back("kill two");
+  return kinds;
+}
+
+void Run::DrawFaults() {
+  const int64_t all = options_.operations;
+  const std::vector<std::string> kinds =
+      has_sessions() ? DrawKindsForSessions() : DrawKindsOfFaults();
   NetworkFaults network;
   if (Chance(0.3)) network.slow_rate = Uniform(0, 0.05);
   if (Chance(0.3)) network.half_rate = Uniform(0, 0.02);
   only_stops_ = network.half_rate == 0;
+  all_hear_why_ = network.half_rate == 0;
   SetFaults(network);
-  if (Chance(0.15)) {
+  if (!has_sessions() && Chance(0.15)) {
     SetLogSpeed(std::pow(10, Uniform(3, 5)));
     // A log is read three times: where it ends, what it says, and once more for
     // the workers that come back.
     liveness_ = 2 * kLiveness;
   }
-  if (Chance(0.3)) restart_ = absl::Seconds(Uniform(0.1, 5));
+  if (!has_sessions() && Chance(0.3)) restart_ = absl::Seconds(Uniform(0.1, 5));
   const int64_t count = 1 + Below(4);
   for (int64_t i = 0; i < count; ++i) {
     Fault fault;
@@ -533,7 +530,116 @@ void Run::CheckHeld(const ServerCalls& calls, int64_t largest) {
   }
 }
 
+void Run::Harm(const Place* place) {
+  all_hear_why_ = all_hear_why_ && !starts_again_ && AllJoined();
+  harmed_.insert(place);
+}
+
+bool Run::AllJoined() const {
+  return std::all_of(places_.begin(), places_.end(), [](const Place& each) {
+    return each.is_server || each.joined;
+  });
+}
+
+bool Run::MayFail() const {
+  if (job_.early_rank >= 0) return true;
+  if (harmed_.empty()) return false;
+  if (!WorkersDrift(job_.config)) return true;
+  const ClusterConfig& cluster = job_.config.cluster();
+  int left = cluster.num_workers();
+  for (const Place* const place : harmed_) {
+    // Long cuts harm servers, too.
+    if (place->is_server) return true;
+    left -= 1;
+  }
+  const bool in_time = restart_ + absl::Seconds(0.5) <
+                       absl::Seconds(cluster.lost_worker_timeout_seconds());
+  if (starts_again_ && in_time && !lost_for_long_) return false;
+  return harmed_.count(&places_[num_servers()]) > 0 ||
+         left < MinWorkers(job_.config);
+}
+
+absl::Duration Run::LongestEnd() const {
+  const ClusterConfig& cluster = job_.config.cluster();
+  double seconds = cluster.lost_worker_timeout_seconds() +
+                   cluster.lost_server_timeout_seconds();
+  if (!AllJoined() || starts_again_)
+    seconds += cluster.startup_timeout_seconds();
+  return absl::Seconds(seconds) + kFarewell;
+}
+
+bool Run::NamesWhoWasHarmed(const std::string& error) const {
+  if (job_.early_rank >= 0 &&
+      absl::StrContains(error, absl::StrCat("worker ", job_.early_rank,
+                                            " has finished after push "))) {
+    return true;
+  }
+  return std::any_of(places_.begin(), places_.end(), [&](const Place& place) {
+    // Who does not learn why another one has ended names that one.
+    const bool counts = harmed_.count(&place) > 0 ||
+                        (!all_hear_why_ && place.ended_with.value_or(0) != 0);
+    return counts && absl::StrContains(error, NameInErrors(place));
+  });
+}
+
+void Run::CheckSessions() {
+  const bool drift = WorkersDrift(job_.config);
+  const bool a_server_is_done =
+      std::any_of(places_.begin(), places_.end(), [](const Place& place) {
+        return place.is_server && place.ended_with == kExitDone;
+      });
+  for (const Place& place : places_) {
+    if (a_server_is_done && !place.is_server && !place.trained && !drift) {
+      Fail(absl::StrCat("a server has ended with 0, and ", place.name,
+                        " has not made all of its pushes"));
+    }
+    if (place.ended_with == kExitDone) {
+      if (job_.early_rank < 0) continue;
+      Fail(absl::StrCat(place.name, " has ended with 0 after a job in which ",
+                        "not all make equally many pushes"));
+    }
+    if (harmed_.count(&place) > 0) continue;
+    // The last answer of all may be lost.
+    if (options_.faults && a_server_is_done && place.trained) continue;
+    if (!MayFail()) {
+      Fail(absl::StrCat(place.name, " has ended with ", *place.ended_with, ": ",
+                        place.status));
+    } else if (!NamesWhoWasHarmed(place.status)) {
+      Fail(absl::StrCat(place.name,
+                        " does not name who was lost: ", place.status));
+    }
+  }
+  CheckWeights();
+}
+
+// Those of ranks that have finished.
+void Run::CheckWeights() {
+  const bool drift = WorkersDrift(job_.config);
+  if (drift && !harmed_.empty()) return;
+  const auto loops = WeightsByLoops(job_.config, job_.session_pushes);
+  for (const Place& place : places_) {
+    if (place.is_server || place.ended_with != kExitDone) continue;
+    if (place.bits != BitsOfRun()) Fail("ranks hold different weights");
+    if (loops.has_value() &&
+        place.bits !=
+            absl::string_view(reinterpret_cast<const char*>(loops->data()),
+                              loops->size() * sizeof(float))) {
+      Fail(absl::StrCat("the weights of ", place.name,
+                        " are not those of plain loops"));
+    }
+    if (!drift && !expected_bits_.empty() && place.bits != expected_bits_) {
+      Fail("the weights are not those of the undisturbed job");
+    }
+  }
+}
+
 std::string Run::BitsOfRun() const {
+  if (has_sessions()) {
+    for (const Place& place : places_) {
+      if (!place.is_server && place.ended_with == kExitDone) return place.bits;
+    }
+    return std::string();
+  }
   const absl::StatusOr<std::string> file =
       ReadFile(options_.run_directory + "/weights.safetensors");
   return file.ok() ? *file : std::string();
@@ -544,6 +650,12 @@ bool Run::AllDone() {
   return std::all_of(places_.begin(), places_.end(), [&](const Place& place) {
     return place.ended_with == kExitDone ||
            (place.is_server && Exists(FolderOf(place) + "/done"));
+  });
+}
+
+bool Run::AllEnded() {
+  return std::all_of(places_.begin(), places_.end(), [](const Place& place) {
+    return place.ended_with.has_value();
   });
 }
 
@@ -577,6 +689,7 @@ RunResult Run::Go() {
     }
   }
   healed_ = Now();
+  starts_again_ = options_.starts_again;
   if (options_.faults) DrawFaults();
   OnOperation([this](Process*) {
     while (next_fault_ < faults_.size() &&
@@ -596,8 +709,9 @@ RunResult Run::Go() {
       due_.erase(due_.begin());
       work();
     }
-    if (!failure_.empty() || AllDone()) break;
+    if (!failure_.empty() || (has_sessions() ? AllEnded() : AllDone())) break;
     for (const Place& place : places_) {
+      if (has_sessions()) break;
       if (place.ended_with.value_or(0) == 0) continue;
       // What a disk does may end a job for good, clearly.
       if (!HasFailed()) {
@@ -606,7 +720,8 @@ RunResult Run::Go() {
       }
     }
     if (!failure_.empty()) break;
-    const bool disturbed = next_fault_ < faults_.size();
+    const bool disturbed = !has_sessions() && next_fault_ < faults_.size();
+    if (has_sessions()) liveness_ = LongestEnd();
     if (Now() > (disturbed ? begin + kLongest : healed_ + liveness_)) {
       if (HasFailed()) break;
       Fail(absl::StrCat("no end within ", absl::FormatDuration(liveness_),
@@ -620,10 +735,14 @@ RunResult Run::Go() {
       break;
     }
   }
-  if (AllDone()) CheckDone(/*at_end=*/true);
+  if (has_sessions()) {
+    if (failure_.empty()) CheckSessions();
+  } else if (AllDone()) {
+    CheckDone(/*at_end=*/true);
+  }
   RunResult result;
   result.bits = BitsOfRun();
-  if (failure_.empty() && AllDone() && job_.same_bits &&
+  if (failure_.empty() && !has_sessions() && AllDone() && job_.same_bits &&
       !expected_bits_.empty()) {
     if (result.bits != expected_bits_) {
       Fail("the weights are not those of the undisturbed job");

@@ -8,24 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "proto/config.pb.h"
+#include "tests/simulation/kinds.h"
 
 namespace ps::sim {
-
-struct Job {
-  std::string name;
-  uint64_t number = 0;  // The seed of the undisturbed run.
-  JobConfig config;
-  // Whether it must end with the bits of the undisturbed job.
-  bool same_bits = false;
-};
-
-// Of the kinds that recovery treats differently: "momentum", "delta",
-// "clip_norm", "scalecom", "asynchronous".
-const std::vector<std::string>& JobKinds();
-Job JobOf(const std::string& kind);
-// Drawn from everything that a job can be.
-Job DrawJob(uint64_t seed);
 
 struct RunOptions {
   uint64_t seed = 0;
@@ -36,6 +21,8 @@ struct RunOptions {
   int64_t operations = 0;
   // Kills by process at its operation of this number.
   std::map<int, int64_t> kill_at;
+  // Of sessions: whether such a process is started again.
+  bool starts_again = false;
   // With the first kill, this process goes as well; -1: none.
   int also = -1;
 };

@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "common/exit_codes.h"
@@ -33,6 +34,7 @@ struct Flags {
   std::string seeds;
   int64_t seed = -1;
   std::string kind;
+  bool sessions = false;
   bool kill_every_operation = false;
   bool pairs = false;
   int64_t stride = 1;
@@ -156,8 +158,10 @@ class References {
     options.seed = job.number;
     const RunResult result = RunApart(job, options, "");
     if (!result.failure.empty()) {
-      std::printf("FAILED --seed=%" PRIu64 " --undisturbed\n  job: %s\n  %s\n",
-                  job.number, job.name.c_str(), result.failure.c_str());
+      std::printf("FAILED --seed=%" PRIu64
+                  "%s --undisturbed\n  job: %s\n  %s\n",
+                  job.number, job.session_pushes > 0 ? " --sessions" : "",
+                  job.name.c_str(), result.failure.c_str());
     }
     return results_[job.name] = result;
   }
@@ -203,12 +207,14 @@ bool RunCase(const Case& one, References* references, bool check_schedule) {
 
 Case CaseOfSeed(int64_t seed, const Flags& flags) {
   Case one;
-  one.job = flags.kind.empty() ? DrawJob(static_cast<uint64_t>(seed) % kJobs)
-                               : JobOf(flags.kind);
+  const uint64_t job = static_cast<uint64_t>(seed) % kJobs;
+  one.job = !flags.kind.empty() ? JobOf(flags.kind)
+            : flags.sessions    ? DrawSessionJob(job)
+                                : DrawJob(job);
   one.options.seed = static_cast<uint64_t>(seed);
   one.options.faults = !flags.undisturbed;
   one.options.trace = flags.trace;
-  one.name = absl::StrCat("--seed=", seed,
+  one.name = absl::StrCat("--seed=", seed, flags.sessions ? " --sessions" : "",
                           flags.kind.empty() ? "" : " --kind=", flags.kind);
   return one;
 }
@@ -232,6 +238,11 @@ std::vector<Case> KillsOf(const std::string& kind, const Flags& flags,
         one.name = absl::StrCat(kind, ": kill of process ", victim,
                                 also < 0 ? "" : absl::StrCat(" and ", also),
                                 " at its operation ", at);
+        cases.push_back(one);
+        // Other jobs always start it again.
+        if (job.session_pushes == 0) continue;
+        one.options.starts_again = true;
+        absl::StrAppend(&one.name, ", and its start");
         cases.push_back(std::move(one));
       }
     }
@@ -327,9 +338,12 @@ int Main(int argc, char** argv) {
   command_line.AddOption("seeds", "A-B", "Run these seeds.", &flags.seeds);
   command_line.AddOption("seed", "N", "Run this seed.", &flags.seed);
   command_line.AddOption("kind", "KIND",
-                         "Of job, in place of one that is drawn: momentum, "
-                         "delta, clip_norm, scalecom or asynchronous.",
+                         absl::StrCat("Of job, in place of one that is drawn: ",
+                                      absl::StrJoin(JobKinds(), ", "), "."),
                          &flags.kind);
+  command_line.AddSwitch("sessions",
+                         "Draw jobs whose workers are programs of the user's.",
+                         &flags.sessions);
   command_line.AddSwitch("kill-every-operation",
                          "Kill each process at each of its operations (of a "
                          "file, a message, a wait, a thread's start).",

@@ -3,7 +3,9 @@
 import collections
 
 # fault: what is wrong, for the table. edits: (file, text, what replaces it).
-Mutant = collections.namedtuple('Mutant', 'name fault edits')
+# sessions: whether seeds draw jobs of sessions.
+Mutant = collections.namedtuple('Mutant', 'name fault edits sessions',
+                                defaults=[False])
 
 MUTANTS = [
     Mutant('alone_at_one',
@@ -191,4 +193,17 @@ MUTANTS = [
              '      failure_ = options_.files->Continue(incomplete, 0).status();\n'
              '    }\n    return failure_;\n',
              '    return absl::OkStatus();\n')]),
+    Mutant('leader_has_finished',
+           'a follower waits for the positions of a leader that has finished',
+           [('server/slices/weight_slice.cc',
+             'admission_->Hopeless(positions_.Waiting())',
+             'admission_->Hopeless({})')], sessions=True),
+    Mutant('gives_up_silently', 'a rank that gives up tells no server',
+           [('bridge/session.cc', 'told = link_.client->Finish(why);',
+             'told;')], sessions=True),
+    Mutant('drifting_repeat',
+           'the repeat of a push counts again where ranks drift apart',
+           [('server/slices/stale_admission.cc',
+             '    if (push.iteration < worker.taken) return Arrival::kRepeat;\n',
+             '')], sessions=True),
 ]
