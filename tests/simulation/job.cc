@@ -204,7 +204,7 @@ int Run::RunServer(Place* place) {
   if (status.ok()) status = (*server)->Wait();
   place->status = std::string(status.ToString());
   Trace(place->status);
-  if (only_stops_ && options_.kill_at.empty() &&
+  if (only_stops_ && options_.kill_at.empty() && !has_sessions() &&
       absl::StrContains(place->status, "was lost")) {
     Fail(absl::StrCat(place->name,
                       " takes a worker for lost that was asked to ",

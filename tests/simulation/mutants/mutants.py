@@ -200,7 +200,7 @@ MUTANTS = [
              'admission_->Hopeless({})')], sessions=True),
     Mutant('gives_up_silently', 'a rank that gives up tells no server',
            [('bridge/session.cc', 'told = link_.client->Finish(why);',
-             'told;')], sessions=True),
+             'told = why;')], sessions=True),
     Mutant('drifting_repeat',
            'the repeat of a push counts again where ranks drift apart',
            [('server/slices/stale_admission.cc',
