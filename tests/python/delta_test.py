@@ -154,6 +154,46 @@ class DeltaTest(unittest.TestCase):
         self.assertLess(largest_difference(result, train_with_closure(0, False)),
                         1e-5)
 
+    def test_a_gan_whose_last_optimizer_exchanges_is_plain_torch(self):
+        def train_gan(rank, wrap):
+            torch.manual_seed(0)
+            model = nn.ModuleDict({'generator': nn.Linear(16, 64),
+                                   'critic': nn.Linear(64, 32)})
+            generator, critic = [SGD(net.parameters()) for net in model.values()]
+            if wrap:
+                gs.DistributedOptimizer(generator, model)
+            for _ in range(5):
+                made = model['generator'](torch.randn(8, 16))
+                critic.zero_grad()
+                model['critic'](made.detach()).pow(2).mean().backward()
+                (1 - model['critic'](torch.ones(8, 64))).pow(2).mean().backward()
+                critic.step()
+                generator.zero_grad()
+                (1 - model['critic'](made)).pow(2).mean().backward()
+                generator.step()
+            return weights(model), wrap and gs.stats()['steps']
+        with Job(ranks=1) as job:
+            (result, steps), = job.results(train_gan, True)
+        self.assertEqual(steps, 5)
+        self.assertLess(largest_difference(result, train_gan(0, False)[0]), 1e-6)
+
+    def test_ranks_with_the_same_data_are_one_rank(self):
+        def same(rank):
+            model = make(seed=rank)
+            optimizer = gs.DistributedOptimizer(SGD(model.parameters()), model)
+            for step in range(5):
+                plain_step(model, optimizer, 0, step)
+            return weights(model)
+        for ranks in 1, 3:
+            with Job(ranks) as job:
+                results = job.results(same)
+            model = make(seed=0)
+            optimizer = SGD(model.parameters())
+            for step in range(5):
+                plain_step(model, optimizer, 0, step)
+            for result in results:
+                self.assertLess(largest_difference(result, weights(model)), 1e-5)
+
     def check_mean_of_steps(self, new_optimizer, ranks, servers, more=''):
         """The ranks' weights, in the mean, move by the mean of the steps."""
         with Job(ranks, servers, more) as job:
@@ -285,10 +325,17 @@ class DeltaTest(unittest.TestCase):
             before = copy.deepcopy(model[1].state_dict())
             gs.average_buffers(model)
             means = gs.average({'loss': torch.tensor([1.5 + rank]), 'rank': rank})
-            return before, model[1].state_dict(), means
-        with Job() as job:
+            model.eval()
+            evaluated = [model(torch.ones(1, 64)).detach()]
+            with gs.server_weights(model):
+                evaluated.append(model(torch.ones(1, 64)).detach())
+            return before, model[1].state_dict(), means, evaluated
+        with Job(more='compressor { name: "topk" ratio: 0.1 }') as job:
             results = job.results(average)
-        for _, after, means in results:
+        (own, same), (other_own, other_same) = [r[3] for r in results]
+        self.assertTrue(torch.equal(same, other_same))
+        self.assertFalse(torch.equal(own, other_own))
+        for _, after, means, _ in results:
             self.assertEqual(means, {'loss': 2.0, 'rank': 0.5})
             self.assertEqual(after['num_batches_tracked'], 2)
             for name in 'running_mean', 'running_var':

@@ -200,6 +200,25 @@ class EndsTest(unittest.TestCase):
             self.assertIn('worker 0', err)
             self.assertIn('KeyboardInterrupt', err)
 
+    def test_sigterm_in_a_step(self):
+        with Job() as job:
+            waiting = job.script(0, WAITING)
+            other = job.script(1, WAITING.replace(
+                "say('stepped')", "say('stepped'); sys.stdin.readline()"))
+            wait_for_line(waiting, 'stepped')
+            wait_for_line(other, 'stepped')
+            time.sleep(0.3)
+            waiting.terminate()
+            self.assertEqual(end(waiting)[0], -signal.SIGTERM)
+            start = time.monotonic()
+            other.stdin.write('\n')
+            other.stdin.flush()
+            wait_for_line(other, 'heard')
+            self.assertLess(time.monotonic() - start, 1)
+            code, _, err = end(other)
+        self.assertEqual(code, gs.JobFailed.exit_code)
+        self.assertIn('worker 0 ', err)
+
     def test_nothing_but_the_end_is_left_after_an_interruption(self):
         with Job() as job:
             script = job.script(0, '''

@@ -89,6 +89,23 @@ def scaled(rank):
     return isinstance(optimizer, torch.optim.SGD), gs.stats()['steps']
 
 
+def overflowing(rank):
+    model, optimizer = make()
+    gs.DistributedOptimizer(optimizer, model)
+    scaler = torch.amp.GradScaler('cpu')
+    seen = []
+    for factor in 1, float('inf'), 1:
+        optimizer.zero_grad()
+        loss = model(torch.ones(2, 40)).sum() * factor * (1 + rank)
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        stats = gs.stats()
+        seen.append((stats['steps'], stats['residual_norm'],
+                     model.weight.tolist()))
+    return seen
+
+
 class SchedulersTest(unittest.TestCase):
 
     def test_made_before_or_after(self):
@@ -109,6 +126,16 @@ class SchedulersTest(unittest.TestCase):
     def test_a_gradient_scaler_takes_it(self):
         with Job(ranks=1) as job:
             self.assertEqual(job.results(scaled), [(True, 1)])
+
+    @unittest.skipUnless(hasattr(torch, 'amp') and hasattr(torch.amp, 'GradScaler'),
+                         'torch %s has no GradScaler for CPUs' % torch.__version__)
+    def test_a_step_that_all_ranks_skip_changes_nothing(self):
+        with Job(more='compressor { name: "topk" ratio: 0.1 }') as job:
+            for first, overflow, last in job.results(overflowing):
+                self.assertEqual(overflow, first)
+                self.assertGreater(first[1], 0)
+                self.assertEqual(last[0], 2)
+                self.assertNotEqual(last[2], first[2])
 
 
 if __name__ == '__main__':
