@@ -558,6 +558,7 @@ _OTHER_WAYS = {
                                'optimizer',
     'DeepSpeedZeroOptimizer': "it shards the optimizer's state: use the plain "
                               'optimizer',
+    'AcceleratedOptimizer': 'give it the optimizer before accelerator.prepare',
 }
 
 
