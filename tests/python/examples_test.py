@@ -67,10 +67,12 @@ class ExamplesTest(unittest.TestCase):
         perplexity = float(re.findall(r'perplexity ([0-9.]+)', out)[-1])
         self.assertLess(perplexity, 8, out)
 
-    def test_diffs_are_those_of_the_files(self):
+    def test_diffs_and_their_lengths_in_the_document_are_true(self):
         plain = [file[:-len('_plain.py')] for file in os.listdir(EXAMPLES)
                  if file.endswith('_plain.py')]
         self.assertEqual(len(plain), 5)
+        with open(os.path.join(EXAMPLES, '../../docs/pytorch.md')) as file:
+            page = file.read()
         for name in plain:
             files = [os.path.join(EXAMPLES, name + ending)
                      for ending in ('_plain.py', '.py')]
@@ -85,6 +87,7 @@ class ExamplesTest(unittest.TestCase):
             changed = [line for line in diff.splitlines()[2:]
                        if line[0] in '+-']
             self.assertLessEqual(len(changed), 15)
+            self.assertRegex(page, r'\| `%s` \|.*\| %d \|\n' % (name, len(changed)))
 
 
 if __name__ == '__main__':
