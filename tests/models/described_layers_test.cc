@@ -12,11 +12,13 @@
 #include "absl/strings/str_split.h"
 #include "common/config.h"
 #include "common/config_check.h"
+#include "common/field_rules.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "models/model.h"
 #include "proto/config.pb.h"
+#include "proto/layers_config.pb.h"
 #include "tests/models/model_fixture.h"
 #include "tests/tensor/activations.h"
 
@@ -32,6 +34,10 @@ ModelConfig Parse(const std::string& text) {
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config))
       << text;
   return config;
+}
+
+std::string ActivationRule() {
+  return RuleOf(*LayerConfig::descriptor()->FindFieldByName("activation"));
 }
 
 ModelConfig Layers(const std::string& layers) {
@@ -419,8 +425,8 @@ TEST(DescribedLayers, EveryMistakeIsNamed) {
        "the input of model.layers.layer[0] (\"fc\") is [batch, 1, 28, 28]; "
        "must be [batch, features]: put `layer { flatten {} }` before it"},
       {flat + "layer { activation: 'gelu' }" + output,
-       "model.layers.layer[1].activation (\"1\") is \"gelu\"; must be one of "
-       "relu, sigmoid, tanh"},
+       "model.layers.layer[1].activation (\"1\") is \"gelu\"; must be " +
+           ActivationRule()},
       {flat + conv + "layer { global_pooling {} }" + output,
        "the input of model.layers.layer[1] (\"1\") is [batch, 784]; must be "
        "images, [batch, channels, height, width]"},
@@ -615,7 +621,7 @@ TEST(DescribedLayers, TheConfigCheckNeedsNoData) {
                   R"(layer { convolution { out_channels: 4 kernel_size: 3 } }
              layer { linear {} } layer { activation: "gelu" })")),
               ElementsAre(HasSubstr("put `layer { flatten {} }` before it"),
-                          HasSubstr("must be one of relu, sigmoid, tanh")));
+                          HasSubstr("must be " + ActivationRule())));
   ModelConfig forgotten = Layers(kLenet5);
   forgotten.set_name("lenet5");
   EXPECT_THAT(ConfigProblemsOf(forgotten),

@@ -195,10 +195,10 @@ TEST(OptimizerConfigTest, CombinationsThatMakeNoSenseAreNamed) {
 }
 
 TEST(OptimizerConfigTest, AnUnknownNameListsTheKnownOnes) {
-  EXPECT_EQ(ProblemsOf({"optimizer.name=sdg"}),
-            "optimizer.name is \"sdg\"; must be one of adagrad, adam, adamw, "
-            "lamb, lars, momentum, nesterov, novograd, sgd; did you mean "
-            "\"sgd\"?");
+  EXPECT_EQ(
+      ProblemsOf({"optimizer.name=sdg"}),
+      absl::StrCat("optimizer.name is \"sdg\"; must be one of ",
+                   absl::StrJoin(AllNames(), ", "), "; did you mean \"sgd\"?"));
 }
 
 // For each rule, weight decay and sparse_update: whether an update changes only
