@@ -1,7 +1,8 @@
 // Reads layers for inputs of several kinds: linear layers, batch normalisation,
 // activation functions, dropout.
 
-#include <map>
+#include <algorithm>
+#include <iterator>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -11,14 +12,6 @@
 
 namespace ps {
 namespace {
-
-const std::map<std::string, Activation>& Activations() {
-  static const auto* const activations =
-      new std::map<std::string, Activation>{{"relu", Activation::kRelu},
-                                            {"tanh", Activation::kTanh},
-                                            {"sigmoid", Activation::kSigmoid}};
-  return *activations;
-}
 
 // Checks a layer that shares the embedding's table.
 void CheckTied(const LayerReading& layer, int64_t out_features) {
@@ -117,14 +110,18 @@ LayerShape ReadBatchNorm(const LayerReading& layer, AfterNorm after) {
 }
 
 LayerShape ReadActivation(const LayerReading& layer) {
-  const auto function = Activations().find(layer.config.activation());
+  const auto* const activation =
+      std::find_if(std::begin(kActivations), std::end(kActivations),
+                   [&layer](const NamedActivation& each) {
+                     return each.name == layer.config.activation();
+                   });
   // The rule of the field has reported an unknown one.
-  if (function == Activations().end()) return layer.input;
+  if (activation == std::end(kActivations)) return layer.input;
   if (layer.input.is(LayerShape::Kind::kTokens)) {
     layer.CheckKind(LayerShape::Kind::kSequence);
   }
   if (layer.makes_layers()) {
-    layer.layers->push_back(NewActivationLayer(function->second));
+    layer.layers->push_back(NewActivationLayer(activation->function));
   }
   return layer.input;
 }

@@ -86,18 +86,6 @@ class UnaryLayer final : public Layer {
   const std::optional<Activation> activation_;
 };
 
-const char* ActivationName(Activation function) {
-  switch (function) {
-    case Activation::kRelu:
-      break;
-    case Activation::kTanh:
-      return "tanh";
-    case Activation::kSigmoid:
-      return "sigmoid";
-  }
-  return "relu";
-}
-
 // A reorder whose output has one dimension for all features.
 class FlatOp final : public UnaryOp {
  public:
@@ -210,7 +198,9 @@ std::unique_ptr<Layer> NewActivationLayer(Activation function) {
   use.in_place = true;
   use.backward_reads_output = true;
   LayerConfig config;
-  config.set_activation(ActivationName(function));
+  for (const NamedActivation& each : kActivations) {
+    if (each.function == function) config.set_activation(each.name);
+  }
   return std::make_unique<UnaryLayer>(
       "activation", config, use,
       [function](Backend& backend, const ActivationDesc& input) {

@@ -28,6 +28,17 @@ std::unique_ptr<Layer> NewAdaptivePoolingLayer(int64_t out_height,
 // Creates a residual block's shortcut without weights.
 std::unique_ptr<Layer> NewSubsamplingLayer(const SubsamplingShape& shape);
 
+// The functions of activation layers.
+struct NamedActivation {
+  Activation function;
+  const char* name;           // In LayerConfig.
+  const char* onnx_operator;  // Without attributes.
+};
+constexpr NamedActivation kActivations[] = {
+    {Activation::kRelu, "relu", "Relu"},
+    {Activation::kTanh, "tanh", "Tanh"},
+    {Activation::kSigmoid, "sigmoid", "Sigmoid"}};
+
 std::unique_ptr<Layer> NewActivationLayer(Activation function);
 std::unique_ptr<Layer> NewReluLayer();
 

@@ -10,6 +10,7 @@
 #include "common/status_macros.h"
 #include "common/version.h"
 #include "models/described/described_layers.h"
+#include "models/layers/unary_layers.h"
 #include "models/onnx/graph_writer.h"
 #include "models/onnx/recurrent_weights.h"
 #include "proto/onnx.pb.h"
@@ -213,9 +214,12 @@ class Exporter {
   }
 
   Value AddActivation(const std::string& function, const std::string& x) {
-    const std::map<std::string, std::string> ops = {
-        {"relu", "Relu"}, {"tanh", "Tanh"}, {"sigmoid", "Sigmoid"}};
-    return graph_.Add(ops.at(function), {x}).output();
+    for (const NamedActivation& each : kActivations) {
+      if (function == each.name) {
+        return graph_.Add(each.onnx_operator, {x}).output();
+      }
+    }
+    return absl::InternalError("an unknown activation, " + function);
   }
 
   Value AddResidual(const ResidualConfig& config, const std::string& x) {

@@ -16,6 +16,7 @@
 #include "common/status_macros.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/wire_format_lite.h"
+#include "models/layers/unary_layers.h"
 #include "models/onnx/attributes.h"
 
 namespace ps {
@@ -232,11 +233,9 @@ absl::Status NodeLayers::Read(const onnx::NodeProto& node, ImportedValue* value,
     ++left_out_[op];
     return absl::OkStatus();
   }
-  for (const auto& [operation, function] :
-       {std::make_pair("Relu", "relu"), std::make_pair("Tanh", "tanh"),
-        std::make_pair("Sigmoid", "sigmoid")}) {
-    if (op != operation) continue;
-    layers->emplace_back().config.set_activation(function);
+  for (const NamedActivation& each : kActivations) {
+    if (op != each.onnx_operator) continue;
+    layers->emplace_back().config.set_activation(each.name);
     return absl::OkStatus();
   }
   return Unimplemented(

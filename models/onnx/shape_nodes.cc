@@ -2,9 +2,11 @@
 // must be part of the layers around them; then most of them become nothing.
 
 #include <algorithm>
+#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "models/layers/unary_layers.h"
 #include "models/onnx/attributes.h"
 #include "models/onnx/node_layers.h"
 
@@ -242,8 +244,12 @@ absl::Status NodeLayers::CheckKind(const onnx::NodeProto& node,
         "a Squeeze of the directions must come between it and an LSTM or GRU");
   }
   if (value->kind == Kind::kPooled &&
-      !is_one_of({"Flatten", "Reshape", "Squeeze", "Identity", "Cast",
-                  "Dropout", "Relu", "Sigmoid", "Tanh"})) {
+      !is_one_of(
+          {"Flatten", "Reshape", "Squeeze", "Identity", "Cast", "Dropout"}) &&
+      std::none_of(std::begin(kActivations), std::end(kActivations),
+                   [&node](const NamedActivation& each) {
+                     return node.op_type() == each.onnx_operator;
+                   })) {
     // As the output of an adaptive pooling, the same means are still images.
     const auto pooling = std::find_if(
         layers->rbegin(), layers->rend(), [](const ImportedLayer& layer) {
