@@ -9,10 +9,8 @@
 #include "common/status_macros.h"
 #include "compressors/payload/payload.h"
 #include "glog/logging.h"
-#include "server/slices/coded_update_downlink.h"
-#include "server/slices/compressed_downlink.h"
 #include "server/slices/downlink_choice.h"
-#include "server/slices/mean_downlink.h"
+#include "server/slices/lossy_downlink.h"
 
 namespace ps {
 namespace {
@@ -106,17 +104,13 @@ absl::StatusOr<std::unique_ptr<Downlink>> NewDownlink(
     case DownlinkConfig::WEIGHTS:
       return std::make_unique<WeightsDownlink>(config.value_code());
     case DownlinkConfig::UPDATE:
-      if (SendsDifferences(config)) {
-        return NewCodedUpdateDownlink(config.compressor(), options, weights);
-      }
-      return std::make_unique<UpdateDownlink>(config.value_code());
-    case DownlinkConfig::COMPRESSED:
-      return NewCompressedDownlink(config.compressor(), options, weights);
     case DownlinkConfig::MEAN:
-      if (SendsDifferences(config)) {
-        return NewMeanDownlink(config.compressor(), options);
+      if (!SendsDifferences(config)) {
+        return std::make_unique<UpdateDownlink>(config.value_code());
       }
-      return std::make_unique<UpdateDownlink>(config.value_code());
+      [[fallthrough]];
+    case DownlinkConfig::COMPRESSED:
+      return NewLossyDownlink(config, options, weights);
     case DownlinkConfig::AUTO:
       break;
   }
