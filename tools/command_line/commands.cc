@@ -110,6 +110,11 @@ int RunCommand(CommandText text, absl::Span<const Command> commands, int argc,
   return Run(*command, arguments);
 }
 
+void PrintNow(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);
+}
+
 int FailCommand(const std::string& command, const absl::Status& status,
                 int exit_code) {
   std::fflush(stdout);

@@ -31,6 +31,9 @@ int RunCommand(CommandText text, absl::Span<const Command> commands, int argc,
 std::string DescribeCommands(const std::string& program,
                              absl::Span<const Command> commands);
 
+// Prints to stdout at once.
+void PrintNow(const std::string& text);
+
 // Flushes stdout, then prints "gradsieve COMMAND: message" to stderr. Returns
 // `exit_code`.
 int FailCommand(const std::string& command, const absl::Status& status,

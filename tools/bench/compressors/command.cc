@@ -109,10 +109,10 @@ absl::StatusOr<Request> ParseRequest(const Flags& flags) {
 }
 
 void PrintHeader(int64_t elements, double ratio) {
-  absl::PrintF("\n%s elements, ratio %g\n", FormatCount(elements), ratio);
-  absl::PrintF("%-22s %9s %7s %7s %7s %9s %7s %7s\n", "", "ms", "GB/s", "bound",
-               "x nth", "achieved", "bits", "entropy");
-  std::fflush(stdout);
+  PrintNow(absl::StrFormat(
+      "\n%s elements, ratio %g\n%-22s %9s %7s %7s %7s %9s %7s %7s\n",
+      FormatCount(elements), ratio, "", "ms", "GB/s", "bound", "x nth",
+      "achieved", "bits", "entropy"));
 }
 
 // "–" for a value that could not be measured.

@@ -1,4 +1,3 @@
-#include <cstdio>
 #include <optional>
 #include <string>
 #include <utility>
@@ -59,18 +58,13 @@ CommandText Text() {
   return text;
 }
 
-void Print(const std::string& text) {
-  std::fputs(text.c_str(), stdout);
-  std::fflush(stdout);
-}
-
 absl::StatusOr<LoadRun> RunLoad(const LoadSettings& settings) {
   double next_line = kProgressSeconds;
   PS_ASSIGN_OR_RETURN(LoadResult result,
                       MeasureLoad(settings, [&](const LoadProgress& progress) {
                         if (progress.seconds < next_line) return;
                         next_line = progress.seconds + kProgressSeconds;
-                        Print(absl::StrFormat(
+                        PrintNow(absl::StrFormat(
                             "%.0f s: %s iterations, servers have %s\n",
                             progress.seconds, FormatCount(progress.iterations),
                             FormatBytes(progress.server_bytes)));
@@ -94,14 +88,14 @@ absl::Status Bench(const LoadOptions& options,
                  : run.status();
     }
     if (sweep) {
-      Print(absl::StrFormat("%d workers, %s parameters: %.3f ms\n",
-                            settings.options.workers,
-                            FormatCount(settings.elements),
-                            1e3 * run->result.SecondsPerIteration()));
+      PrintNow(absl::StrFormat("%d workers, %s parameters: %.3f ms\n",
+                               settings.options.workers,
+                               FormatCount(settings.elements),
+                               1e3 * run->result.SecondsPerIteration()));
     }
     runs.push_back(*std::move(run));
   }
-  Print(sweep ? SweepText(runs) : LoadText(runs.front()));
+  PrintNow(sweep ? SweepText(runs) : LoadText(runs.front()));
   PS_RETURN_IF_ERROR(
       CommitOutput(sweep ? SweepJson(runs) : LoadJson(runs.front()), &json));
   for (const LoadRun& run : runs) PS_RETURN_IF_ERROR(CheckMemoryFlat(run));

@@ -186,10 +186,10 @@ absl::Status Measurement::Load(
   SampleMemory();
   processes_->CallEvery(kSampleEvery, nullptr);
 
-  PS_ASSIGN_OR_RETURN(result_.servers, processes_->CpuTimeOfAll(servers_));
-  PS_ASSIGN_OR_RETURN(result_.workers, processes_->CpuTimeOfAll(workers_));
-  result_.servers -= servers_before;
-  result_.workers -= workers_before;
+  PS_ASSIGN_OR_RETURN(result_.servers,
+                      processes_->CpuTimeOfAll(servers_, servers_before));
+  PS_ASSIGN_OR_RETURN(result_.workers,
+                      processes_->CpuTimeOfAll(workers_, workers_before));
   PS_ASSIGN_OR_RETURN(
       const auto reports,
       processes_->Ask(workers_, {PeerRequest::kReport, /*count=*/0}));
@@ -204,9 +204,7 @@ absl::Status Measurement::Load(
 absl::Status Measurement::Verify() {
   const absl::Status known = WeightsCanBeChecked(settings_.job);
   if (!known.ok()) result_.not_verified = std::string(known.message());
-  return Annotate(
-      processes_->Ask(workers_, {PeerRequest::kCheck, /*count=*/0}).status(),
-      "verification failed");
+  return processes_->Check(workers_, /*pushes=*/0);
 }
 
 }  // namespace

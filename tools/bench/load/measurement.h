@@ -37,10 +37,10 @@ struct LoadResult {
   }
   // Seconds of all servers together.
   double ServerCpuPerIteration() const {
-    return (servers.user + servers.system) / static_cast<double>(iterations);
+    return servers.total() / static_cast<double>(iterations);
   }
   double WorkerCpuPerIteration() const {
-    return (workers.user + workers.system) / static_cast<double>(iterations);
+    return workers.total() / static_cast<double>(iterations);
   }
   // Whether the servers' memory is flat; no value if the load was too short to
   // tell. The memory of worker processes is not judged, because it depends on

@@ -1,24 +1,22 @@
 #include "tools/bench/load/peer.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "common/config.h"
 #include "common/flags.h"
-#include "common/slice_elements.h"
 #include "common/status_macros.h"
 #include "tools/bench/load/gradient_source.h"
 #include "tools/bench/load/replay_group.h"
 #include "tools/bench/load/replay_payloads.h"
 #include "tools/bench/processes/peer.h"
-#include "transport/shard_map.h"
+#include "tools/bench/worker.h"
 
 namespace ps {
 namespace {
@@ -26,8 +24,8 @@ namespace {
 struct Flags {
   std::string job;
   int64_t elements = 0;
-  int64_t first_rank = 0;
-  int64_t end_rank = 0;
+  int first_rank = 0;
+  int end_rank = 0;
   std::string gradients;
   int64_t ring = 1;
   int64_t payload_bytes = 0;
@@ -54,88 +52,38 @@ void AddOptions(Flags* flags, CommandLine* command_line) {
                                   &flags->payload_bytes);
 }
 
-absl::StatusOr<ShardMap> ShardMapOf(const JobConfig& job, int64_t elements) {
-  ShardMapOptions map;
-  const int64_t wanted = static_cast<int64_t>(
-      job.training().bucket_megabytes() * (int64_t{1} << 18));
-  // 0 means one bucket.
-  const int64_t bucket = wanted > 0 ? wanted : elements;
-  for (int64_t begin = 0; begin < elements; begin += bucket) {
-    map.bucket_sizes.push_back(std::min(bucket, elements - begin));
+absl::StatusOr<Replay> Prepare(const Flags& flags) {
+  PS_ASSIGN_OR_RETURN(JobConfig job, LoadConfig(flags.job));
+  PS_ASSIGN_OR_RETURN(ShardMap shard_map, BenchShardMap(job, flags.elements));
+  std::unique_ptr<GradientSource> source = GeneratedGradients(job.seed());
+  if (!flags.gradients.empty()) {
+    PS_ASSIGN_OR_RETURN(source, GradientsOfFile(flags.gradients));
   }
-  map.num_servers = job.cluster().num_servers();
-  map.max_slice_elements = MaxSliceElements(job);
-  return ShardMap::Create(map);
+  ReplayOptions options;
+  options.config = job;
+  options.shard_map = &shard_map;
+  options.source = source.get();
+  options.ring = flags.ring;
+  options.bytes = flags.payload_bytes;
+  PS_ASSIGN_OR_RETURN(ReplayPayloads payloads, ReplayPayloads::Make(options));
+  return Replay{std::move(job), std::move(shard_map), std::move(payloads)};
 }
 
-// The workers and the objects that they borrow.
-class Peer {
- public:
-  static absl::StatusOr<std::unique_ptr<Peer>> Create(const Flags& flags) {
-    PS_ASSIGN_OR_RETURN(JobConfig job, LoadConfig(flags.job));
-    PS_ASSIGN_OR_RETURN(ShardMap shard_map, ShardMapOf(job, flags.elements));
-    std::unique_ptr<GradientSource> source = GeneratedGradients(job.seed());
-    if (!flags.gradients.empty()) {
-      PS_ASSIGN_OR_RETURN(source, GradientsOfFile(flags.gradients));
-    }
-    ReplayOptions replay;
-    replay.config = job;
-    replay.shard_map = &shard_map;
-    replay.source = source.get();
-    replay.ring = flags.ring;
-    replay.bytes = flags.payload_bytes;
-    PS_ASSIGN_OR_RETURN(ReplayPayloads payloads, ReplayPayloads::Make(replay));
-    return std::unique_ptr<Peer>(new Peer(
-        flags, std::move(job), std::move(shard_map), std::move(payloads)));
+PeerAnswer Do(const PeerRequest& request, ReplayGroup* group) {
+  switch (request.verb) {
+    case PeerRequest::kPush:
+      return NoNumbers(group->Iterate(request.count));
+    case PeerRequest::kReport:
+      return group->TakeCounts().Numbers();
+    case PeerRequest::kCheck:
+      return NoNumbers(group->Check());
+    case PeerRequest::kFinish:
+      return NoNumbers(group->Finish());
+    case PeerRequest::kPull:
+      break;
   }
-
-  PeerAnswer Join() {
-    PS_RETURN_IF_ERROR(group_.Join());
-    return std::vector<int64_t>{payloads_.plan().streams, payloads_.plan().ring,
-                                payloads_.total_bytes()};
-  }
-
-  PeerAnswer Do(const PeerRequest& request) {
-    const std::vector<int64_t> nothing;
-    switch (request.verb) {
-      case PeerRequest::kPush:
-        PS_RETURN_IF_ERROR(group_.Iterate(request.count));
-        return nothing;
-      case PeerRequest::kReport:
-        return group_.TakeCounts().Numbers();
-      case PeerRequest::kCheck:
-        PS_RETURN_IF_ERROR(group_.Check());
-        return nothing;
-      case PeerRequest::kFinish:
-        PS_RETURN_IF_ERROR(group_.Finish());
-        return nothing;
-      case PeerRequest::kPull:
-        break;
-    }
-    return absl::InvalidArgumentError("a load does not time pulls");
-  }
-
- private:
-  Peer(const Flags& flags, JobConfig job, ShardMap shard_map,
-       ReplayPayloads payloads)
-      : job_(std::move(job)),
-        shard_map_(std::move(shard_map)),
-        payloads_(std::move(payloads)),
-        group_([&] {
-          ReplayGroupOptions options;
-          options.job = &job_;
-          options.shard_map = &shard_map_;
-          options.payloads = &payloads_;
-          options.first_rank = static_cast<int>(flags.first_rank);
-          options.end_rank = static_cast<int>(flags.end_rank);
-          return options;
-        }()) {}
-
-  const JobConfig job_;
-  const ShardMap shard_map_;
-  const ReplayPayloads payloads_;
-  ReplayGroup group_;
-};
+  return absl::InvalidArgumentError("a load does not time pulls");
+}
 
 }  // namespace
 
@@ -143,14 +91,21 @@ int RunLoadPeer(int argc, char** argv) {
   Flags flags;
   CommandLine command_line(PeerText("load"));
   AddOptions(&flags, &command_line);
-  std::unique_ptr<Peer> peer;
+  std::optional<Replay> replay;
+  std::unique_ptr<ReplayGroup> group;
   return RunPeer(
       &command_line, argc, argv,
       [&]() -> PeerAnswer {
-        PS_ASSIGN_OR_RETURN(peer, Peer::Create(flags));
-        return peer->Join();
+        PS_ASSIGN_OR_RETURN(replay, Prepare(flags));
+        group = std::make_unique<ReplayGroup>(&*replay, flags.first_rank,
+                                              flags.end_rank);
+        PS_RETURN_IF_ERROR(group->Join());
+        const ReplayPayloads& payloads = replay->payloads;
+        return std::vector<int64_t>{payloads.plan().streams,
+                                    payloads.plan().ring,
+                                    payloads.total_bytes()};
       },
-      [&](const PeerRequest& request) { return peer->Do(request); });
+      [&](const PeerRequest& request) { return Do(request, group.get()); });
 }
 
 }  // namespace ps

@@ -8,16 +8,11 @@
 
 namespace ps {
 
-ReplayGroup::ReplayGroup(const ReplayGroupOptions& options)
-    : first_rank_(options.first_rank) {
-  for (int rank = options.first_rank; rank < options.end_rank; ++rank) {
-    ReplayWorkerOptions worker;
-    worker.job = options.job;
-    worker.shard_map = options.shard_map;
-    worker.payloads = options.payloads;
-    worker.rank = rank;
-    worker.holds_weights = rank == options.first_rank;
-    workers_.push_back(std::make_unique<ReplayWorker>(worker));
+ReplayGroup::ReplayGroup(const Replay* replay, int first_rank, int end_rank)
+    : first_rank_(first_rank) {
+  for (int rank = first_rank; rank < end_rank; ++rank) {
+    workers_.push_back(std::make_unique<ReplayWorker>(
+        replay, rank, /*holds_weights=*/rank == first_rank));
   }
 }
 

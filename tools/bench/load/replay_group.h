@@ -8,21 +8,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "proto/config.pb.h"
 #include "tools/bench/load/replay_payloads.h"
 #include "tools/bench/load/replay_worker.h"
-#include "transport/shard_map.h"
 
 namespace ps {
-
-// All pointers are borrowed and must outlive the group.
-struct ReplayGroupOptions {
-  const JobConfig* job = nullptr;  // With cluster.servers.
-  const ShardMap* shard_map = nullptr;
-  const ReplayPayloads* payloads = nullptr;
-  int first_rank = 0;
-  int end_rank = 1;  // One past the last.
-};
 
 // The first worker of the group holds weights and the others do not, so that
 // the group needs memory for one model only. Each method runs on all workers at
@@ -31,7 +20,9 @@ struct ReplayGroupOptions {
 // one thread at a time.
 class ReplayGroup {
  public:
-  explicit ReplayGroup(const ReplayGroupOptions& options);
+  // The workers of ranks [first_rank, end_rank). `replay` is borrowed and must
+  // outlive the group.
+  ReplayGroup(const Replay* replay, int first_rank, int end_rank);
 
   // See the methods of ReplayWorker.
   absl::Status Join();

@@ -147,9 +147,7 @@ absl::StatusOr<ReplayPayloads> ReplayPayloads::Make(
 
 int64_t ReplayPayloads::IterationBytes(int64_t rank, int64_t iteration) const {
   int64_t bytes = 0;
-  const Buckets& buckets =
-      payloads_[(rank % plan_.streams) * plan_.ring + iteration % plan_.ring];
-  for (const auto& parts : buckets) bytes += BytesOf(parts);
+  for (const auto& parts : At(rank, iteration)) bytes += BytesOf(parts);
   return bytes;
 }
 

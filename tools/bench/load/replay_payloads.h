@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "compressors/payload/payload_buffer.h"
 #include "proto/config.pb.h"
 #include "tools/bench/load/gradient_source.h"
+#include "tools/bench/worker.h"
 #include "transport/shard_map.h"
 
 namespace ps {
@@ -55,11 +55,9 @@ class ReplayPayloads {
 
   const ReplayPlan& plan() const { return plan_; }
 
-  // One payload for each slice of the bucket.
-  const std::vector<PayloadBuffer>& Bucket(int64_t rank, int64_t iteration,
-                                           int bucket) const {
+  const BenchPayloads& At(int64_t rank, int64_t iteration) const {
     return payloads_[(rank % plan_.streams) * plan_.ring +
-                     iteration % plan_.ring][bucket];
+                     iteration % plan_.ring];
   }
 
   // Bytes of all buckets in one iteration of one worker.
@@ -68,11 +66,16 @@ class ReplayPayloads {
   int64_t total_bytes() const { return total_bytes_; }
 
  private:
-  using Buckets = std::vector<std::vector<PayloadBuffer>>;  // [bucket][slice]
-
   ReplayPlan plan_;
-  std::vector<Buckets> payloads_;  // [stream x ring + iteration]
+  std::vector<BenchPayloads> payloads_;  // [stream x ring + iteration]
   int64_t total_bytes_ = 0;
+};
+
+// A job and what its workers push.
+struct Replay {
+  JobConfig job;  // With cluster.servers.
+  ShardMap shard_map;
+  ReplayPayloads payloads;
 };
 
 }  // namespace ps

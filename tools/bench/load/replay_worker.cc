@@ -7,19 +7,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "common/consistency.h"
 #include "common/status_macros.h"
 #include "compressors/payload/payload.h"
-#include "tools/bench/client.h"
 #include "tools/bench/load/replayed_weights.h"
 
 namespace ps {
-namespace {
-
-// The load ends on request, but servers must be told a number of iterations.
-constexpr int64_t kMostIterations = int64_t{1} << 40;
-
-}  // namespace
 
 void ReplayCounts::Add(const ReplayCounts& other) {
   pushes += other.pushes;
@@ -59,50 +51,23 @@ absl::StatusOr<ReplayCounts> ReplayCounts::FromNumbers(
   return counts;
 }
 
-ReplayWorker::ReplayWorker(const ReplayWorkerOptions& options)
-    : options_(options), checked_(WeightsCanBeChecked(*options.job).ok()) {
-  int64_t begin = 0;
-  for (const int64_t size : options_.shard_map->bucket_sizes()) {
-    bucket_begins_.push_back(begin);
-    begin += size;
-  }
-  if (options_.holds_weights) weights_.resize(begin);
-}
-
-absl::Status ReplayWorker::Pull(const AnswerHandler& handler) {
-  int64_t pulled = 0;
-  // Workers that drift apart do not wait for each other here.
-  const int64_t pushes = WorkersDrift(*options_.job) ? 0 : iteration_;
-  PS_RETURN_IF_ERROR(
-      client_->PullWeights(pushes, 0, [&](const SliceAnswer& answer) {
-        pulled += answer.slice->size();
-        return handler(answer);
-      }));
-  int64_t all = 0;
-  for (const int64_t size : options_.shard_map->bucket_sizes()) all += size;
-  if (pulled == all) return absl::OkStatus();
-  return absl::DataLossError(
-      absl::StrCat("pulled ", pulled, " of ", all, " weights"));
-}
+ReplayWorker::ReplayWorker(const Replay* replay, int rank, bool holds_weights)
+    : replay_(replay),
+      holds_weights_(holds_weights),
+      checked_(WeightsCanBeChecked(replay->job).ok()),
+      worker_(&replay->job, &replay->shard_map, rank),
+      weights_(holds_weights ? worker_.elements() : 0) {}
 
 absl::Status ReplayWorker::Join() {
-  PS_ASSIGN_OR_RETURN(
-      const ParameterClientOptions client,
-      BenchClientOptions(*options_.job, options_.rank, kMostIterations));
-  PS_ASSIGN_OR_RETURN(client_,
-                      ParameterClient::Connect(client, options_.shard_map));
-  if (options_.rank == 0) {
+  if (worker_.rank() == 0) {
     FillFirstReplayWeights(0, absl::MakeSpan(weights_));
-    std::vector<const float*> buckets;
-    for (const int64_t begin : bucket_begins_) {
-      buckets.push_back(weights_.data() + begin);
-    }
-    PS_RETURN_IF_ERROR(client_->InitializeWeights(buckets));
-    // From now on the worker holds only weights that it has pulled.
-    std::fill(weights_.begin(), weights_.end(), 0.0f);
   }
+  PS_RETURN_IF_ERROR(worker_.Join(weights_));
+  // From now on the worker holds only weights that it has pulled.
+  std::fill(weights_.begin(), weights_.end(), 0.0f);
   // Waits until worker 0 has sent the initial weights.
-  return Pull([this](const SliceAnswer& answer) { return Take(answer); });
+  return worker_.Pull(
+      [this](const SliceAnswer& answer) { return Take(answer); });
 }
 
 absl::Status ReplayWorker::Take(const SliceAnswer& answer) {
@@ -111,9 +76,8 @@ absl::Status ReplayWorker::Take(const SliceAnswer& answer) {
     return absl::DataLossError(absl::StrCat(
         "an answer about slice ", slice.index, " came without weights"));
   }
-  if (!options_.holds_weights) return absl::OkStatus();
-  float* const weights =
-      weights_.data() + BucketBegin(slice.bucket) + slice.begin;
+  if (!holds_weights_) return absl::OkStatus();
+  float* const weights = weights_.data() + worker_.Begin(slice);
   if (answer.difference) {
     AddPayload(answer.payload, weights);
   } else if (answer.info.index_code == IndexCode::kDense) {
@@ -133,18 +97,14 @@ absl::Status ReplayWorker::Take(const SliceAnswer& answer) {
 
 absl::Status ReplayWorker::RunIteration() {
   const auto start = std::chrono::steady_clock::now();
-  for (int b = 0; b < options_.shard_map->num_buckets(); ++b) {
-    BucketPush push;
-    push.iteration = iteration_;
-    push.bucket = b;
-    PS_RETURN_IF_ERROR(client_->Push(
-        push, options_.payloads->Bucket(options_.rank, iteration_, b)));
-  }
-  PS_RETURN_IF_ERROR(
-      client_->AwaitAnswers([&](const SliceAnswer& answer) -> absl::Status {
-        if (checked_ && answer.version != iteration_ + 1) {
+  const int64_t iteration = worker_.iteration();
+  const ReplayPayloads& payloads = replay_->payloads;
+  PS_RETURN_IF_ERROR(worker_.Push(
+      payloads.At(worker_.rank(), iteration), /*wants_weights=*/true,
+      [&](const SliceAnswer& answer) -> absl::Status {
+        if (checked_ && answer.version != iteration + 1) {
           return absl::DataLossError(absl::StrCat("an answer in iteration ",
-                                                  iteration_, " has version ",
+                                                  iteration, " has version ",
                                                   answer.version));
         }
         ++counts_.pushes;
@@ -152,12 +112,10 @@ absl::Status ReplayWorker::RunIteration() {
         counts_.push.Add(absl::ToInt64Nanoseconds(answer.latency));
         return Take(answer);
       }));
-  counts_.payload_bytes +=
-      options_.payloads->IterationBytes(options_.rank, iteration_);
+  counts_.payload_bytes += payloads.IterationBytes(worker_.rank(), iteration);
   counts_.iteration.Add(std::chrono::duration_cast<std::chrono::nanoseconds>(
                             std::chrono::steady_clock::now() - start)
                             .count());
-  ++iteration_;
   return absl::OkStatus();
 }
 
@@ -169,34 +127,30 @@ absl::Status ReplayWorker::Iterate(int64_t iterations) {
 }
 
 absl::Status ReplayWorker::Check() {
-  if (!options_.holds_weights) return absl::OkStatus();
+  if (!holds_weights_) return absl::OkStatus();
   std::vector<float> pulled;
-  PS_RETURN_IF_ERROR(Pull([&](const SliceAnswer& answer) -> absl::Status {
-    const Slice& slice = *answer.slice;
-    pulled.resize(slice.size());
-    DecodeDensePayload(answer.payload, absl::MakeSpan(pulled));
-    const int64_t begin = BucketBegin(slice.bucket) + slice.begin;
-    for (int64_t i = 0; i < slice.size(); ++i) {
-      const float held = weights_[begin + i];
-      if (held == pulled[i]) continue;
-      return absl::DataLossError(absl::StrCat(
-          "element ", begin + i, " of ", weights_.size(), " is ", held,
-          " according to the answers to pushes; the servers have ", pulled[i]));
-    }
-    return absl::OkStatus();
-  }));
+  PS_RETURN_IF_ERROR(
+      worker_.Pull([&](const SliceAnswer& answer) -> absl::Status {
+        const Slice& slice = *answer.slice;
+        pulled.resize(slice.size());
+        DecodeDensePayload(answer.payload, absl::MakeSpan(pulled));
+        const int64_t begin = worker_.Begin(slice);
+        for (int64_t i = 0; i < slice.size(); ++i) {
+          const float held = weights_[begin + i];
+          if (held == pulled[i]) continue;
+          return absl::DataLossError(absl::StrCat(
+              "element ", begin + i, " of ", weights_.size(), " is ", held,
+              " according to the answers to pushes; the servers have ",
+              pulled[i]));
+        }
+        return absl::OkStatus();
+      }));
   if (!checked_) return absl::OkStatus();
-  Replayed replayed;
-  replayed.job = options_.job;
-  replayed.shard_map = options_.shard_map;
-  replayed.payloads = options_.payloads;
-  replayed.iterations = iteration_;
-  return CheckReplayedWeights(replayed, weights_);
+  return CheckReplayedWeights(*replay_, worker_.iteration(), weights_);
 }
 
 absl::Status ReplayWorker::Finish(const absl::Status& failure) {
-  if (client_ == nullptr) return absl::OkStatus();
-  return client_->Finish(failure);
+  return worker_.Finish(failure);
 }
 
 ReplayCounts ReplayWorker::TakeCounts() {

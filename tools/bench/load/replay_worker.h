@@ -3,16 +3,14 @@
 #define TOOLS_BENCH_LOAD_REPLAY_WORKER_H_
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "proto/config.pb.h"
 #include "tools/bench/load/latency_histogram.h"
 #include "tools/bench/load/replay_payloads.h"
+#include "tools/bench/worker.h"
 #include "transport/parameter_client.h"
-#include "transport/shard_map.h"
 
 namespace ps {
 
@@ -33,22 +31,14 @@ struct ReplayCounts {
       const std::vector<int64_t>& numbers);
 };
 
-// All pointers are borrowed and must outlive the worker.
-struct ReplayWorkerOptions {
-  const JobConfig* job = nullptr;  // With cluster.servers.
-  const ShardMap* shard_map = nullptr;
-  const ReplayPayloads* payloads = nullptr;
-  int rank = 0;
-  // Keeps the model's weights and writes every answer into them, so that they
-  // can be checked. Must be set for rank 0. Other workers drop the answers.
-  bool holds_weights = false;
-};
-
 // For one thread at a time. Errors of all methods: those of ParameterClient,
 // and kDataLoss for wrong answers.
 class ReplayWorker {
  public:
-  explicit ReplayWorker(const ReplayWorkerOptions& options);
+  // With holds_weights, which rank 0 needs, it keeps the model's weights and
+  // writes every answer into them, so that they can be checked; without, it
+  // drops the answers. `replay` is borrowed and must outlive the worker.
+  ReplayWorker(const Replay* replay, int rank, bool holds_weights);
 
   // Joins the job and pulls its weights; rank 0 sends the initial weights.
   absl::Status Join();
@@ -69,17 +59,14 @@ class ReplayWorker {
   ReplayCounts TakeCounts();
 
  private:
-  int64_t BucketBegin(int bucket) const { return bucket_begins_[bucket]; }
   absl::Status RunIteration();
   absl::Status Take(const SliceAnswer& answer);
-  absl::Status Pull(const AnswerHandler& handler);
 
-  const ReplayWorkerOptions options_;
-  const bool checked_;                  // Result of WeightsCanBeChecked.
-  std::vector<int64_t> bucket_begins_;  // Offsets in the model.
-  std::unique_ptr<ParameterClient> client_;
+  const Replay* const replay_;
+  const bool holds_weights_;
+  const bool checked_;  // Result of WeightsCanBeChecked.
+  BenchWorker worker_;
   std::vector<float> weights_;  // The whole model, or empty.
-  int64_t iteration_ = 0;
   ReplayCounts counts_;
 };
 

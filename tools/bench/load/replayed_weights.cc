@@ -36,18 +36,18 @@ void Step(float rate, const float* __restrict mean, float* __restrict weights) {
 // elements any of them touches.
 class SliceMeans {
  public:
-  SliceMeans(const Replayed& replayed, const Slice& slice)
-      : ring_(replayed.payloads->plan().ring),
+  SliceMeans(const Replay& replay, const Slice& slice)
+      : ring_(replay.payloads.plan().ring),
         means_(ring_, std::vector<float>(slice.size())),
         touched_(slice.size()) {
-    const int workers = replayed.job->cluster().num_workers();
+    const int workers = replay.job.cluster().num_workers();
     std::vector<uint32_t> indices;
     std::vector<float> values;
     for (int64_t t = 0; t < ring_; ++t) {
       std::vector<float>& mean = means_[t];
       for (int rank = 0; rank < workers; ++rank) {
         const PayloadBuffer& payload =
-            replayed.payloads->Bucket(rank, t, slice.bucket)[slice.index];
+            replay.payloads.At(rank, t)[slice.bucket][slice.index];
         DecodePayload({payload.span()}, &indices, &values);
         for (size_t i = 0; i < indices.size(); ++i) {
           mean[indices[i]] += values[i];
@@ -97,11 +97,10 @@ absl::Status Compare(const Checked& checked, int64_t i, float right) {
       checked.weights[i], "; must be ", right));
 }
 
-absl::Status CheckSlice(const Replayed& replayed, const Slice& slice,
-                        const Checked& checked) {
-  const SliceMeans means(replayed, slice);
-  const float rate =
-      static_cast<float>(replayed.job->optimizer().learning_rate());
+absl::Status CheckSlice(const Replay& replay, int64_t iterations,
+                        const Slice& slice, const Checked& checked) {
+  const SliceMeans means(replay, slice);
+  const float rate = static_cast<float>(replay.job.optimizer().learning_rate());
   std::vector<float> first(slice.size());
   FillFirstReplayWeights(checked.begin, absl::MakeSpan(first));
   std::vector<int64_t> at;
@@ -116,7 +115,7 @@ absl::Status CheckSlice(const Replayed& replayed, const Slice& slice,
       }
     }
     for (size_t k = 0; k < at.size(); ++k) right[k] = first[at[k]];
-    means.Replay(at, replayed.iterations, rate, right.data());
+    means.Replay(at, iterations, rate, right.data());
     for (size_t k = 0; k < at.size(); ++k) {
       PS_RETURN_IF_ERROR(Compare(checked, at[k], right[k]));
     }
@@ -166,18 +165,18 @@ void FillFirstReplayWeights(int64_t begin, absl::Span<float> weights) {
   }
 }
 
-absl::Status CheckReplayedWeights(const Replayed& replayed,
+absl::Status CheckReplayedWeights(const Replay& replay, int64_t iterations,
                                   absl::Span<const float> weights) {
   int64_t bucket_begin = 0;
-  for (int b = 0; b < replayed.shard_map->num_buckets(); ++b) {
-    for (const Slice& slice : replayed.shard_map->slices(b)) {
+  for (int b = 0; b < replay.shard_map.num_buckets(); ++b) {
+    for (const Slice& slice : replay.shard_map.slices(b)) {
       Checked checked;
       checked.begin = bucket_begin + slice.begin;
       checked.model_elements = static_cast<int64_t>(weights.size());
       checked.weights = weights.data() + checked.begin;
-      PS_RETURN_IF_ERROR(CheckSlice(replayed, slice, checked));
+      PS_RETURN_IF_ERROR(CheckSlice(replay, iterations, slice, checked));
     }
-    bucket_begin += replayed.shard_map->bucket_sizes()[b];
+    bucket_begin += replay.shard_map.bucket_sizes()[b];
   }
   return absl::OkStatus();
 }

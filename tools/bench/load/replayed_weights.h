@@ -8,7 +8,6 @@
 #include "absl/types/span.h"
 #include "proto/config.pb.h"
 #include "tools/bench/load/replay_payloads.h"
-#include "transport/shard_map.h"
 
 namespace ps {
 
@@ -22,19 +21,12 @@ absl::Status WeightsCanBeChecked(const JobConfig& job);
 // are 0.
 void FillFirstReplayWeights(int64_t begin, absl::Span<float> weights);
 
-struct Replayed {
-  const JobConfig* job = nullptr;       // WeightsCanBeChecked.
-  const ShardMap* shard_map = nullptr;  // No pointer is owned.
-  const ReplayPayloads* payloads = nullptr;
-  int64_t iterations = 0;  // Number that every worker has pushed.
-};
-
-// Adds up what the workers pushed, in order of rank, divides by their number
-// and subtracts the result, iteration by iteration, in float, so that the
-// weights equal a server's bit for bit. `weights` is the whole model. Errors:
-// kDataLoss with the first element that differs, its value and the expected
-// value.
-absl::Status CheckReplayedWeights(const Replayed& replayed,
+// Adds up what the workers pushed in `iterations` iterations, in order of rank,
+// divides by their number and subtracts the result, iteration by iteration, in
+// float, so that the weights equal a server's bit for bit. The job must pass
+// WeightsCanBeChecked. `weights` is the whole model. Errors: kDataLoss with the
+// first element that differs, its value and the expected value.
+absl::Status CheckReplayedWeights(const Replay& replay, int64_t iterations,
                                   absl::Span<const float> weights);
 
 }  // namespace ps

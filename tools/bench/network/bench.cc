@@ -17,6 +17,7 @@
 #include "tools/bench/network/bandwidth_probe.h"
 #include "tools/bench/network/bandwidth_stages.h"
 #include "tools/bench/network/slow_network.h"
+#include "tools/command_line/commands.h"
 #include "tools/process/signals.h"
 
 namespace ps {
@@ -118,13 +119,12 @@ absl::Status NetworkBench::MeasureLinks(NetworkComparison* comparison) {
                       MeasureBandwidth(*network_, worker, server));
   PS_ASSIGN_OR_RETURN(comparison->measured_down,
                       MeasureBandwidth(*network_, server, worker));
-  absl::PrintF(
+  PrintNow(absl::StrFormat(
       "%d hosts, %s requested; measured %s up, %s down\n",
       network_->num_hosts(),
       FormatBandwidth(static_cast<double>(comparison->bits_per_second)),
       FormatBandwidth(comparison->measured_up),
-      FormatBandwidth(comparison->measured_down));
-  std::fflush(stdout);
+      FormatBandwidth(comparison->measured_down)));
   return absl::OkStatus();
 }
 
@@ -217,9 +217,8 @@ absl::Status NetworkBench::RunSetting(size_t number) {
   run.setting = setting.name;
   run.run_directory = absl::StrCat(options_.run_directory, "/",
                                    FolderName(number, setting.name));
-  absl::PrintF("\n[%d/%d] %s\n", number + 1, options_.settings.size(),
-               setting.name);
-  std::fflush(stdout);
+  PrintNow(absl::StrFormat("\n[%d/%d] %s\n", number + 1,
+                           options_.settings.size(), setting.name));
   PS_RETURN_IF_ERROR(MakeRunDirectory(run.run_directory));
   PS_RETURN_IF_ERROR(network_->SetBandwidth(options_.bits_per_second.front()));
   stages_.emplace(options_.bits_per_second, options_.measure.warm_up,

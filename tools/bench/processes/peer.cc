@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <iostream>
 
-#include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -33,6 +32,11 @@ absl::StatusOr<std::string> TextOf(const PeerAnswer& answer) {
 }
 
 }  // namespace
+
+PeerAnswer NoNumbers(const absl::Status& status) {
+  PS_RETURN_IF_ERROR(status);
+  return std::vector<int64_t>();
+}
 
 int64_t SteadyNanoseconds() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(

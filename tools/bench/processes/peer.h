@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/flags.h"
@@ -31,6 +32,9 @@ struct PeerRequest {
 
 // Numbers, or an error.
 using PeerAnswer = absl::StatusOr<std::vector<int64_t>>;
+
+// The answer of work that has no numbers.
+PeerAnswer NoNumbers(const absl::Status& status);
 
 // A peer's answer to kPush and kPull.
 struct PeerTiming {

@@ -141,6 +141,12 @@ absl::StatusOr<std::vector<std::vector<int64_t>>> BenchProcesses::Ask(
   return AwaitReplies(children);
 }
 
+absl::Status BenchProcesses::Check(const std::vector<int>& children,
+                                   int64_t pushes) {
+  return Annotate(Ask(children, {PeerRequest::kCheck, pushes}).status(),
+                  "verification failed");
+}
+
 absl::StatusOr<std::string> BenchProcesses::AwaitFile(const std::string& path,
                                                       absl::Duration timeout) {
   const absl::Time deadline = SteadyClock()->Now() + timeout;
@@ -156,12 +162,13 @@ absl::StatusOr<std::string> BenchProcesses::AwaitFile(const std::string& path,
 }
 
 absl::StatusOr<CpuTime> BenchProcesses::CpuTimeOfAll(
-    const std::vector<int>& children) const {
+    const std::vector<int>& children, const CpuTime& before) const {
   CpuTime sum;
   for (const int child : children) {
     PS_ASSIGN_OR_RETURN(const CpuTime time, CpuTimeOf(children_.pid(child)));
     sum += time;
   }
+  sum -= before;
   return sum;
 }
 

@@ -60,13 +60,18 @@ class BenchProcesses {
   absl::StatusOr<std::vector<std::vector<int64_t>>> Ask(
       const std::vector<int>& children, const PeerRequest& request);
 
+  // Makes the children compare what they have with what `pushes` pushes of each
+  // worker must give. Errors: those of Ask, after "verification failed: ".
+  absl::Status Check(const std::vector<int>& children, int64_t pushes);
+
   // The contents of a file that a child writes when it is ready; the file must
   // appear complete. Errors: kDeadlineExceeded if it does not appear in time.
   absl::StatusOr<std::string> AwaitFile(const std::string& path,
                                         absl::Duration timeout);
 
-  // The processor time of these children together.
-  absl::StatusOr<CpuTime> CpuTimeOfAll(const std::vector<int>& children) const;
+  // The processor time of these children together, without `before`.
+  absl::StatusOr<CpuTime> CpuTimeOfAll(const std::vector<int>& children,
+                                       const CpuTime& before = {}) const;
 
   // The resident memory of a child now. Errors: those of ResidentBytesOf.
   absl::StatusOr<int64_t> ResidentBytes(int child) const;

@@ -16,6 +16,7 @@ struct CpuTime {
   double user = 0;
   double system = 0;
 
+  double total() const { return user + system; }
   CpuTime& operator+=(const CpuTime& other) {
     user += other.user;
     system += other.system;

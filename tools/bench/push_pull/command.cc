@@ -1,4 +1,3 @@
-#include <cstdio>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,18 +48,13 @@ CommandText Text() {
   return text;
 }
 
-void Print(const std::string& text) {
-  std::fputs(text.c_str(), stdout);
-  std::fflush(stdout);
-}
-
 absl::Status Bench(const PushPullOptions& options) {
   PS_ASSIGN_OR_RETURN(std::optional<AtomicFile> json, OpenOutput(options.json));
   PS_ASSIGN_OR_RETURN(const std::vector<PushPullRound> rounds,
                       MeasurePushPull(options, [](const PushPullRound& round) {
-                        Print(PushPullRoundText(round));
+                        PrintNow(PushPullRoundText(round));
                       }));
-  Print(PushPullText(options, rounds));
+  PrintNow(PushPullText(options, rounds));
   return CommitOutput(PushPullJson(options, rounds), &json);
 }
 

@@ -10,6 +10,19 @@
 
 namespace ps {
 
+struct DataPlaneOptions {
+  int64_t elements = 0;
+  int rank = 0;
+  int num_workers = 1;
+  // Plain TCP: the server's port, and the number of connections to it.
+  int port = 0;
+  int connections = 1;
+  // Parameter server: elements 0, one_of, 2 one_of, ... are pushed, and their
+  // new values come back. With 1 all elements are pushed, and no weights come
+  // back.
+  int64_t one_of = 1;
+};
+
 struct PushTraffic {
   int64_t payload_bytes = 0;  // 4 for each element of a dense push.
   // Size of the answers to the push, including headers: a parameter server may

@@ -40,8 +40,6 @@ class Measurement {
                             const std::vector<std::string>& arguments,
                             Side* side);
   absl::StatusOr<TimedPart> Time(const Side& side, PeerRequest::Verb verb);
-  // Sums over all workers in the part that has just been timed.
-  absl::Status Verify(const Side& side);
 
   const PushPullOptions options_;
   const std::unique_ptr<BenchProcesses> processes_;
@@ -64,6 +62,7 @@ absl::Status Measurement::StartWorkers(
   for (int64_t rank = 0; rank < options_.workers; ++rank) {
     std::vector<std::string> with_rank = arguments;
     with_rank.push_back(absl::StrCat("--rank=", rank));
+    with_rank.push_back(absl::StrCat("--workers=", options_.workers));
     PS_ASSIGN_OR_RETURN(
         const int worker,
         StartPeer(absl::StrCat(name, " ", rank), role, std::move(with_rank)));
@@ -82,7 +81,6 @@ absl::Status Measurement::StartRawTcp() {
   }
   return StartWorkers("raw TCP worker", kRawWorkerRole,
                       {absl::StrCat("--port=", ready[0][0]),
-                       absl::StrCat("--workers=", options_.workers),
                        absl::StrCat("--connections=", options_.connections)},
                       &raw_);
 }
@@ -94,10 +92,7 @@ absl::Status Measurement::StartParameterServer() {
   parameter_server_.server = servers.children.front();
   return StartWorkers(
       "worker", kWorkerRole,
-      {"--job=" + servers.job_path,
-       absl::StrCat("--bucket-elements=", options_.bucket_elements()),
-       absl::StrCat("--one-of=", options_.one_of),
-       absl::StrCat("--total-pushes=", options_.total_pushes())},
+      {"--job=" + servers.job_path, absl::StrCat("--one-of=", options_.one_of)},
       &parameter_server_);
 }
 
@@ -114,10 +109,10 @@ absl::StatusOr<TimedPart> Measurement::Time(const Side& side,
   PS_ASSIGN_OR_RETURN(
       const auto replies,
       processes_->Ask(side.workers, {verb, options_.iterations}));
-  PS_ASSIGN_OR_RETURN(part.server, processes_->CpuTimeOfAll({side.server}));
-  PS_ASSIGN_OR_RETURN(part.workers, processes_->CpuTimeOfAll(side.workers));
-  part.server -= server_before;
-  part.workers -= workers_before;
+  PS_ASSIGN_OR_RETURN(part.server,
+                      processes_->CpuTimeOfAll({side.server}, server_before));
+  PS_ASSIGN_OR_RETURN(part.workers,
+                      processes_->CpuTimeOfAll(side.workers, workers_before));
 
   int64_t start = std::numeric_limits<int64_t>::max();
   int64_t end = 0;
@@ -132,12 +127,6 @@ absl::StatusOr<TimedPart> Measurement::Time(const Side& side,
   return part;
 }
 
-absl::Status Measurement::Verify(const Side& side) {
-  return Annotate(
-      processes_->Ask(side.workers, {PeerRequest::kCheck, pushes_}).status(),
-      "verification failed");
-}
-
 absl::StatusOr<PushPullRound> Measurement::RunRound() {
   PushPullRound round;
   PS_ASSIGN_OR_RETURN(round.raw_push, Time(raw_, PeerRequest::kPush));
@@ -145,8 +134,8 @@ absl::StatusOr<PushPullRound> Measurement::RunRound() {
   PS_ASSIGN_OR_RETURN(round.raw_pull, Time(raw_, PeerRequest::kPull));
   PS_ASSIGN_OR_RETURN(round.pull, Time(parameter_server_, PeerRequest::kPull));
   pushes_ += options_.iterations + 1;
-  PS_RETURN_IF_ERROR(Verify(raw_));
-  PS_RETURN_IF_ERROR(Verify(parameter_server_));
+  PS_RETURN_IF_ERROR(processes_->Check(raw_.workers, pushes_));
+  PS_RETURN_IF_ERROR(processes_->Check(parameter_server_.workers, pushes_));
   return round;
 }
 

@@ -28,10 +28,7 @@ struct PushPullOptions {
   std::vector<std::string> overrides;
 
   int64_t elements() const { return megabytes << 18; }
-  int64_t bucket_elements() const { return bucket_megabytes << 18; }
   int64_t payload_bytes() const { return megabytes << 20; }
-  // Pushes of each worker in all rounds.
-  int64_t total_pushes() const { return rounds * (iterations + 1); }
 };
 
 // Declares the options; `options` must outlive the parsing.

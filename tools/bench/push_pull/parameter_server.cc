@@ -4,14 +4,11 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "common/slice_elements.h"
 #include "common/status_macros.h"
 #include "compressors/payload/payload.h"
-#include "compressors/payload/payload_buffer.h"
-#include "tools/bench/client.h"
 #include "tools/bench/push_pull/pushed_values.h"
+#include "tools/bench/worker.h"
 #include "transport/parameter_client.h"
 #include "transport/shard_map.h"
 
@@ -20,9 +17,12 @@ namespace {
 
 class Worker final : public DataPlane {
  public:
-  Worker(const ParameterServerOptions& options, ShardMap shard_map)
+  Worker(const JobConfig& job, const DataPlaneOptions& options,
+         ShardMap shard_map)
       : options_(options),
+        job_(job),
         shard_map_(std::move(shard_map)),
+        worker_(&job_, &shard_map_, options.rank),
         weights_(options.elements) {}
 
   absl::Status Join();
@@ -39,41 +39,25 @@ class Worker final : public DataPlane {
     return CheckValues(weights_, expected);
   }
 
-  absl::Status Finish() override { return client_->Finish(absl::OkStatus()); }
+  absl::Status Finish() override { return worker_.Finish(absl::OkStatus()); }
 
  private:
-  int64_t BucketBegin(int bucket) const {
-    return bucket * options_.bucket_elements;
-  }
   absl::Status MakePayloads();
 
-  const ParameterServerOptions options_;
+  const DataPlaneOptions options_;
+  const JobConfig job_;
   const ShardMap shard_map_;
-  std::unique_ptr<ParameterClient> client_;
+  BenchWorker worker_;
   std::vector<float> weights_;  // [elements]; the last ones pulled.
-  std::vector<std::vector<PayloadBuffer>> payloads_;  // [bucket][slice]
+  BenchPayloads payloads_;
   int64_t payload_bytes_ = 0;
-  int64_t iteration_ = 0;
 };
 
 absl::Status Worker::Join() {
-  JobConfig job = options_.config;
-  job.mutable_cluster()->clear_servers();
-  job.mutable_cluster()->add_servers(options_.server);
-  PS_ASSIGN_OR_RETURN(
-      const ParameterClientOptions client,
-      BenchClientOptions(job, options_.rank, options_.total_pushes));
-  PS_ASSIGN_OR_RETURN(client_, ParameterClient::Connect(client, &shard_map_));
-  if (options_.rank == 0) {
-    FillFirstWeights(absl::MakeSpan(weights_));
-    std::vector<const float*> buckets;
-    for (int bucket = 0; bucket < shard_map_.num_buckets(); ++bucket) {
-      buckets.push_back(weights_.data() + BucketBegin(bucket));
-    }
-    PS_RETURN_IF_ERROR(client_->InitializeWeights(buckets));
-    // Only pulled weights may pass the checks later.
-    std::fill(weights_.begin(), weights_.end(), 0.0f);
-  }
+  FillFirstWeights(absl::MakeSpan(weights_));
+  PS_RETURN_IF_ERROR(worker_.Join(weights_));
+  // Only pulled weights may pass the checks later.
+  std::fill(weights_.begin(), weights_.end(), 0.0f);
   PS_RETURN_IF_ERROR(MakePayloads());
   // Waits until worker 0 has sent the initial weights.
   return Pull().status();
@@ -85,10 +69,10 @@ absl::Status Worker::MakePayloads() {
   for (int bucket = 0; bucket < shard_map_.num_buckets(); ++bucket) {
     std::vector<PayloadBuffer>& parts = payloads_.emplace_back();
     for (const Slice& slice : shard_map_.slices(bucket)) {
-      const int64_t begin = BucketBegin(bucket) + slice.begin;
+      const int64_t begin = worker_.Begin(slice);
       values.resize(slice.size());
-      FillPushedValues(options_.rank, options_.config.cluster().num_workers(),
-                       begin, absl::MakeSpan(values));
+      FillPushedValues(options_.rank, options_.num_workers, begin,
+                       absl::MakeSpan(values));
       if (options_.one_of == 1) {
         parts.push_back(EncodeDense(values));
         payload_bytes_ += static_cast<int64_t>(sizeof(float)) * slice.size();
@@ -113,55 +97,33 @@ absl::Status Worker::MakePayloads() {
 }
 
 absl::StatusOr<PushTraffic> Worker::Push() {
-  for (int bucket = 0; bucket < shard_map_.num_buckets(); ++bucket) {
-    BucketPush push;
-    push.iteration = iteration_;
-    push.bucket = bucket;
-    push.wants_weights = options_.one_of > 1;
-    PS_RETURN_IF_ERROR(client_->Push(push, payloads_[bucket]));
-  }
-  ++iteration_;
   PushTraffic traffic;
   traffic.payload_bytes = payload_bytes_;
-  PS_RETURN_IF_ERROR(client_->AwaitAnswers([&](const SliceAnswer& answer) {
-    traffic.answer_bytes += answer.bytes_down;
-    return absl::OkStatus();
-  }));
+  PS_RETURN_IF_ERROR(worker_.Push(payloads_,
+                                  /*wants_weights=*/options_.one_of > 1,
+                                  [&traffic](const SliceAnswer& answer) {
+                                    traffic.answer_bytes += answer.bytes_down;
+                                    return absl::OkStatus();
+                                  }));
   return traffic;
 }
 
 absl::StatusOr<int64_t> Worker::Pull() {
-  int64_t pulled = 0;
-  PS_RETURN_IF_ERROR(
-      client_->PullWeights(iteration_, 0, [&](const SliceAnswer& answer) {
-        const Slice& slice = *answer.slice;
-        float* const begin =
-            weights_.data() + BucketBegin(slice.bucket) + slice.begin;
-        DecodeDensePayload(answer.payload, absl::MakeSpan(begin, slice.size()));
-        pulled += slice.size();
-        return absl::OkStatus();
-      }));
-  if (pulled != options_.elements) {
-    return absl::DataLossError(
-        absl::StrCat("pulled ", pulled, " of ", options_.elements, " weights"));
-  }
-  return static_cast<int64_t>(sizeof(float)) * pulled;
+  PS_RETURN_IF_ERROR(worker_.Pull([this](const SliceAnswer& answer) {
+    DecodeDensePayload(answer.payload,
+                       absl::MakeSpan(weights_).subspan(
+                           worker_.Begin(*answer.slice), answer.slice->size()));
+    return absl::OkStatus();
+  }));
+  return static_cast<int64_t>(sizeof(float)) * options_.elements;
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<DataPlane>> JoinParameterServer(
-    const ParameterServerOptions& options) {
-  ShardMapOptions map;
-  for (int64_t begin = 0; begin < options.elements;
-       begin += options.bucket_elements) {
-    map.bucket_sizes.push_back(
-        std::min(options.bucket_elements, options.elements - begin));
-  }
-  map.num_servers = 1;
-  map.max_slice_elements = MaxSliceElements(options.config);
-  PS_ASSIGN_OR_RETURN(ShardMap shard_map, ShardMap::Create(map));
-  auto worker = std::make_unique<Worker>(options, std::move(shard_map));
+    const JobConfig& job, const DataPlaneOptions& options) {
+  PS_ASSIGN_OR_RETURN(ShardMap shard_map, BenchShardMap(job, options.elements));
+  auto worker = std::make_unique<Worker>(job, options, std::move(shard_map));
   PS_RETURN_IF_ERROR(worker->Join());
   return std::unique_ptr<DataPlane>(std::move(worker));
 }

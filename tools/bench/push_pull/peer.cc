@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -22,70 +21,39 @@ namespace {
 
 struct Flags {
   std::string role;
-  int64_t rank = 0;
-  int64_t workers = 1;
-  int64_t elements = 0;
-  int64_t connections = 1;
-  int64_t port = 0;
   std::string job;
-  int64_t bucket_elements = 0;
-  int64_t one_of = 1;
-  int64_t total_pushes = 0;
+  DataPlaneOptions plane;
 };
 
 void AddOptions(Flags* flags, CommandLine* command_line) {
+  DataPlaneOptions* const plane = &flags->plane;
   command_line->AddRequiredOption("role", "ROLE", "Role of this process.",
                                   &flags->role);
   command_line->AddRequiredOption(
-      "elements", "N", "Number of elements in the model.", &flags->elements);
-  command_line->AddOption("rank", "R", "Rank of this worker.", &flags->rank);
+      "elements", "N", "Number of elements in the model.", &plane->elements);
+  command_line->AddOption("rank", "R", "Rank of this worker.", &plane->rank);
   command_line->AddOption("workers", "N", "Number of workers.",
-                          &flags->workers);
+                          &plane->num_workers);
   command_line->AddOption("connections", "N",
                           "Number of connections of a raw worker.",
-                          &flags->connections);
+                          &plane->connections);
   command_line->AddOption("port", "PORT", "Port of the raw server.",
-                          &flags->port);
+                          &plane->port);
   command_line->AddOption("job", "JOB", "File with the parameter server's job.",
                           &flags->job);
-  command_line->AddOption("bucket-elements", "N",
-                          "Number of elements in a bucket.",
-                          &flags->bucket_elements);
   command_line->AddOption("one-of", "N", "Push every N-th element.",
-                          &flags->one_of);
-  command_line->AddOption("total-pushes", "N",
-                          "Number of pushes that will be requested.",
-                          &flags->total_pushes);
+                          &plane->one_of);
 }
 
 absl::StatusOr<std::unique_ptr<DataPlane>> NewDataPlane(const Flags& flags) {
-  if (flags.role == kRawWorkerRole) {
-    RawTcpOptions options;
-    options.port = static_cast<int>(flags.port);
-    options.elements = flags.elements;
-    options.rank = static_cast<int>(flags.rank);
-    options.num_workers = static_cast<int>(flags.workers);
-    options.connections = static_cast<int>(flags.connections);
-    return ConnectRawTcp(options);
-  }
+  if (flags.role == kRawWorkerRole) return ConnectRawTcp(flags.plane);
   if (flags.role != kWorkerRole) {
     return absl::InvalidArgumentError(
         absl::StrCat("--role is \"", flags.role, "\"; must be ", kRawServerRole,
                      ", ", kRawWorkerRole, " or ", kWorkerRole));
   }
-  ParameterServerOptions options;
-  PS_ASSIGN_OR_RETURN(options.config, LoadConfig(flags.job));
-  if (options.config.cluster().servers_size() != 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(flags.job, " must have 1 of cluster.servers"));
-  }
-  options.server = options.config.cluster().servers(0);
-  options.rank = static_cast<int>(flags.rank);
-  options.elements = flags.elements;
-  options.bucket_elements = flags.bucket_elements;
-  options.one_of = flags.one_of;
-  options.total_pushes = flags.total_pushes;
-  return JoinParameterServer(options);
+  PS_ASSIGN_OR_RETURN(const JobConfig job, LoadConfig(flags.job));
+  return JoinParameterServer(job, flags.plane);
 }
 
 // The timed part of the work.
@@ -108,14 +76,11 @@ absl::StatusOr<PeerTiming> Repeat(const PeerRequest& request,
 }
 
 PeerAnswer Do(const PeerRequest& request, DataPlane* plane) {
-  const std::vector<int64_t> nothing;
   switch (request.verb) {
     case PeerRequest::kCheck:
-      PS_RETURN_IF_ERROR(plane->Check(request.count));
-      return nothing;
+      return NoNumbers(plane->Check(request.count));
     case PeerRequest::kFinish:
-      PS_RETURN_IF_ERROR(plane->Finish());
-      return nothing;
+      return NoNumbers(plane->Finish());
     case PeerRequest::kReport:
       return absl::InvalidArgumentError("there is nothing to report");
     case PeerRequest::kPush:
@@ -138,7 +103,8 @@ int RunPushPullPeer(int argc, char** argv) {
       &command_line, argc, argv,
       [&]() -> PeerAnswer {
         if (flags.role == kRawServerRole) {
-          PS_ASSIGN_OR_RETURN(raw_server, RawTcpServer::Start(flags.elements));
+          PS_ASSIGN_OR_RETURN(raw_server,
+                              RawTcpServer::Start(flags.plane.elements));
           return std::vector<int64_t>{raw_server->port()};
         }
         PS_ASSIGN_OR_RETURN(plane, NewDataPlane(flags));

@@ -141,7 +141,7 @@ class Server final : public RawTcpServer {
 
 class Client final : public DataPlane {
  public:
-  Client(const RawTcpOptions& options, std::vector<UniqueFd> sockets)
+  Client(const DataPlaneOptions& options, std::vector<UniqueFd> sockets)
       : options_(options),
         sockets_(std::move(sockets)),
         pushed_(options.elements),
@@ -223,7 +223,7 @@ class Client final : public DataPlane {
     return end(fd);
   }
 
-  const RawTcpOptions options_;
+  const DataPlaneOptions options_;
   std::vector<UniqueFd> sockets_;
   std::vector<float> pushed_;  // [elements]
   std::vector<float> pulled_;  // [elements]
@@ -239,7 +239,7 @@ absl::StatusOr<std::unique_ptr<RawTcpServer>> RawTcpServer::Start(
 }
 
 absl::StatusOr<std::unique_ptr<DataPlane>> ConnectRawTcp(
-    const RawTcpOptions& options) {
+    const DataPlaneOptions& options) {
   std::vector<UniqueFd> sockets;
   for (int i = 0; i < options.connections; ++i) {
     PS_ASSIGN_OR_RETURN(UniqueFd socket, ConnectToLoopback(options.port));

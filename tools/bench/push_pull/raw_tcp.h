@@ -27,18 +27,10 @@ class RawTcpServer {
   virtual int port() const = 0;
 };
 
-struct RawTcpOptions {
-  int port = 0;  // The server's.
-  int64_t elements = 0;
-  int rank = 0;
-  int num_workers = 1;
-  int connections = 1;
-};
-
 // Errors: those of the system. The methods of the result return kUnavailable
 // when the server is gone.
 absl::StatusOr<std::unique_ptr<DataPlane>> ConnectRawTcp(
-    const RawTcpOptions& options);
+    const DataPlaneOptions& options);
 
 }  // namespace ps
 

@@ -73,27 +73,24 @@ double AnswerBytesPerByte(const std::vector<PushPullRound>& rounds) {
 double ServerCpuPerPush(const PushPullOptions& options,
                         const std::vector<PushPullRound>& rounds) {
   const CpuTime server = Total(rounds, &PushPullRound::push).server;
-  return (server.user + server.system) /
+  return server.total() /
          static_cast<double>(options.iterations * options.rounds);
 }
 
 std::string SettingsText(const PushPullOptions& options) {
-  const auto count = [](int64_t number, const char* what) {
-    return absl::StrCat(FormatCount(number), " ", what, number == 1 ? "" : "s");
-  };
   return absl::StrCat(
       options.megabytes, " MiB of fp32, buckets of ", options.bucket_megabytes,
       " MiB, slices of ", FormatCount(options.slice_elements), " elements;\n",
-      count(options.workers, "worker"), ", 1 server with ",
-      count(options.server_threads, "thread"), "; ",
-      count(options.connections, "connection"), " a worker;\n",
+      Counted(options.workers, "worker"), ", 1 server with ",
+      Counted(options.server_threads, "thread"), "; ",
+      Counted(options.connections, "connection"), " a worker;\n",
       options.one_of > 1
           ? absl::StrCat("one of ", FormatCount(options.one_of),
                          " elements is pushed to the parameter server, and its "
                          "new value comes back;\n")
           : "",
-      count(options.rounds, "round"), " of ",
-      count(options.iterations, "iteration"), ", each verified.\n");
+      Counted(options.rounds, "round"), " of ",
+      Counted(options.iterations, "iteration"), ", each verified.\n");
 }
 
 std::string SpeedsText(const std::vector<PushPullRound>& rounds) {

@@ -63,8 +63,10 @@ class ReplayGroupTest : public testing::Test {
     }
   }
 
-  std::unique_ptr<ReplayPayloads> Payloads(uint64_t seed,
-                                           const ShardMap* map = nullptr) {
+  // The job with its servers. The payloads are those of the map, by default the
+  // job's.
+  std::unique_ptr<Replay> ReplayOf(uint64_t seed,
+                                   const ShardMap* map = nullptr) {
     const auto source = GeneratedGradients(seed);
     ReplayOptions options;
     options.config = job_;
@@ -74,44 +76,33 @@ class ReplayGroupTest : public testing::Test {
     options.bytes = 1 << 30;
     auto payloads = ReplayPayloads::Make(options);
     EXPECT_TRUE(payloads.ok()) << payloads.status();
-    return std::make_unique<ReplayPayloads>(*std::move(payloads));
-  }
-
-  std::unique_ptr<ReplayGroup> Group(const JobConfig* job,
-                                     const ReplayPayloads* payloads,
-                                     int first_rank, int end_rank) {
-    ReplayGroupOptions options;
-    options.job = job;
-    options.shard_map = shard_map_.get();
-    options.payloads = payloads;
-    options.first_rank = first_rank;
-    options.end_rank = end_rank;
-    return std::make_unique<ReplayGroup>(options);
+    return std::make_unique<Replay>(
+        Replay{job_, *shard_map_, *std::move(payloads)});
   }
 
   void RunAndCheck() {
     StartServers();
-    const auto payloads = Payloads(1);
-    const auto group = Group(&job_, payloads.get(), 0, kWorkers);
-    absl::Status status = group->Join();
+    const auto replay = ReplayOf(1);
+    ReplayGroup group(replay.get(), 0, kWorkers);
+    absl::Status status = group.Join();
     ASSERT_TRUE(status.ok()) << status;
     // More than one ring, in two calls.
     for (const int64_t iterations : {5, 2}) {
-      status = group->Iterate(iterations);
+      status = group.Iterate(iterations);
       ASSERT_TRUE(status.ok()) << status;
     }
-    counts_ = group->TakeCounts();
-    status = group->Check();
+    counts_ = group.TakeCounts();
+    status = group.Check();
     EXPECT_TRUE(status.ok()) << status;
-    status = group->Finish();
+    status = group.Finish();
     EXPECT_TRUE(status.ok()) << status;
-    EXPECT_EQ(group->TakeCounts().pushes, 0);
+    EXPECT_EQ(group.TakeCounts().pushes, 0);
     num_slices_ = static_cast<int64_t>(shard_map_->slices(0).size() +
                                        shard_map_->slices(1).size());
     payload_bytes_ = 0;
     for (int rank = 0; rank < kWorkers; ++rank) {
       for (int64_t i = 0; i < 7; ++i) {
-        payload_bytes_ += payloads->IterationBytes(rank, i);
+        payload_bytes_ += replay->payloads.IterationBytes(rank, i);
       }
     }
   }
@@ -157,18 +148,18 @@ TEST_F(ReplayGroupTest, AnswersWithDifferencesAreAddedUp) {
 
 TEST_F(ReplayGroupTest, AWorkerThatPushesSomethingElseIsFoundOut) {
   StartServers();
-  const auto payloads = Payloads(1);
-  const auto others = Payloads(2);
-  const auto group = Group(&job_, payloads.get(), 0, kWorkers - 1);
-  const auto odd = Group(&job_, others.get(), kWorkers - 1, kWorkers);
+  const auto replay = ReplayOf(1);
+  const auto others = ReplayOf(2);
+  ReplayGroup group(replay.get(), 0, kWorkers - 1);
+  ReplayGroup odd(others.get(), kWorkers - 1, kWorkers);
   absl::Status odd_status;
   std::thread odd_thread([&] {
-    odd_status = odd->Join();
-    if (odd_status.ok()) odd_status = odd->Iterate(2);
+    odd_status = odd.Join();
+    if (odd_status.ok()) odd_status = odd.Iterate(2);
   });
-  EXPECT_TRUE(group->Join().ok());
-  EXPECT_TRUE(group->Iterate(2).ok());
-  const absl::Status status = group->Check();
+  EXPECT_TRUE(group.Join().ok());
+  EXPECT_TRUE(group.Iterate(2).ok());
+  const absl::Status status = group.Check();
   odd_thread.join();
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
   EXPECT_THAT(std::string(status.message()),
@@ -179,25 +170,25 @@ TEST_F(ReplayGroupTest, AWorkerThatPushesSomethingElseIsFoundOut) {
 
 TEST_F(ReplayGroupTest, AWorkerThatFailsEndsTheOthersWithItsReason) {
   StartServers();
-  const auto payloads = Payloads(1);
+  const auto replay = ReplayOf(1);
   // Equally many slices with other sizes, so that servers refuse the pushes.
   ShardMapOptions options;
   options.bucket_sizes = {6990, 3011};
   options.num_servers = kServers;
   options.max_slice_elements = 1024;
   const ShardMap wrong_map = *ShardMap::Create(options);
-  const auto wrong = Payloads(1, &wrong_map);
+  const auto wrong = ReplayOf(1, &wrong_map);
 
-  const auto group = Group(&job_, payloads.get(), 0, kWorkers - 1);
-  const auto odd = Group(&job_, wrong.get(), kWorkers - 1, kWorkers);
+  ReplayGroup group(replay.get(), 0, kWorkers - 1);
+  ReplayGroup odd(wrong.get(), kWorkers - 1, kWorkers);
   absl::Status odd_status;
-  std::thread joins([&] { odd_status = odd->Join(); });
-  EXPECT_TRUE(group->Join().ok());
+  std::thread joins([&] { odd_status = odd.Join(); });
+  EXPECT_TRUE(group.Join().ok());
   joins.join();
   ASSERT_TRUE(odd_status.ok()) << odd_status;
-  std::thread fails([&] { odd_status = odd->Iterate(1); });
+  std::thread fails([&] { odd_status = odd.Iterate(1); });
   // This would wait for ever for the worker that has failed.
-  const absl::Status status = group->Iterate(1);
+  const absl::Status status = group.Iterate(1);
   fails.join();
   EXPECT_THAT(std::string(odd_status.message()), StartsWith("worker 4: "));
   EXPECT_FALSE(status.ok());
@@ -207,11 +198,10 @@ TEST_F(ReplayGroupTest, AWorkerThatFailsEndsTheOthersWithItsReason) {
 
 TEST_F(ReplayGroupTest, AWorkerWithAnotherJobIsRefused) {
   StartServers();
-  const auto payloads = Payloads(1);
-  JobConfig other = job_;
-  other.mutable_optimizer()->set_learning_rate(0.5);
-  const auto odd = Group(&other, payloads.get(), 0, 1);
-  const absl::Status refused = odd->Join();
+  const auto replay = ReplayOf(1);
+  replay->job.mutable_optimizer()->set_learning_rate(0.5);
+  ReplayGroup odd(replay.get(), 0, 1);
+  const absl::Status refused = odd.Join();
   EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition) << refused;
   EXPECT_THAT(
       std::string(refused.message()),

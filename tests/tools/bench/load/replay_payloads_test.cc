@@ -77,7 +77,7 @@ class ReplayPayloadsTest : public testing::Test {
                             int64_t iteration) {
     std::vector<float> model;
     for (int b = 0; b < shard_map_->num_buckets(); ++b) {
-      const auto& parts = payloads.Bucket(rank, iteration, b);
+      const auto& parts = payloads.At(rank, iteration)[b];
       const auto& slices = shard_map_->slices(b);
       EXPECT_EQ(parts.size(), slices.size());
       for (size_t i = 0; i < parts.size(); ++i) {
@@ -131,7 +131,7 @@ TEST_F(ReplayPayloadsTest, BytesAreThoseOfThePayloads) {
     for (int64_t iteration = 0; iteration < 2; ++iteration) {
       int64_t bytes = 0;
       for (int b = 0; b < 2; ++b) {
-        for (const auto& part : payloads.Bucket(rank, iteration, b)) {
+        for (const auto& part : payloads.At(rank, iteration)[b]) {
           bytes += static_cast<int64_t>(part.size_bytes());
         }
       }

@@ -60,7 +60,7 @@ class ReplayedWeightsTest : public testing::Test {
         for (const Slice& slice : shard_map_->slices(b)) {
           std::vector<float> sum(slice.size());
           for (int rank = 0; rank < workers; ++rank) {
-            AddPayload({payloads_->Bucket(rank, t, b)[slice.index].span()},
+            AddPayload({payloads_->At(rank, t)[b][slice.index].span()},
                        sum.data());
           }
           for (int64_t i = 0; i < slice.size(); ++i) {
@@ -75,12 +75,8 @@ class ReplayedWeightsTest : public testing::Test {
   }
 
   absl::Status Check(int64_t iterations, const std::vector<float>& weights) {
-    Replayed replayed;
-    replayed.job = &job_;
-    replayed.shard_map = shard_map_.get();
-    replayed.payloads = payloads_.get();
-    replayed.iterations = iterations;
-    return CheckReplayedWeights(replayed, weights);
+    return CheckReplayedWeights({job_, *shard_map_, *payloads_}, iterations,
+                                weights);
   }
 
   JobConfig job_;

@@ -19,46 +19,58 @@ using ::testing::HasSubstr;
 
 constexpr int kPushes = 3;
 
-ParameterServerOptions SmallOptions(int num_workers) {
-  ParameterServerOptions options;
-  options.config.mutable_optimizer()->set_name("sgd");
-  options.config.mutable_optimizer()->set_learning_rate(1);
-  options.config.mutable_cluster()->set_num_workers(num_workers);
-  options.config.mutable_cluster()->set_num_servers(1);
-  options.config.mutable_cluster()->set_max_slice_elements(1024);
-  options.config.mutable_security()->set_mode(SecurityConfig::INSECURE);
-  // Three buckets, the last one shorter, and a slice size that does not divide
-  // them.
-  options.elements = 7001;
-  options.bucket_elements = 3000;
-  options.total_pushes = kPushes;
-  return options;
+// Three buckets, the last one shorter, and a slice size that does not divide
+// them.
+constexpr int64_t kElements = 7001;
+constexpr double kBucketMegabytes = 3000 / double{1 << 18};
+
+JobConfig SmallJob(int num_workers) {
+  JobConfig job;
+  job.mutable_training()->set_bucket_megabytes(kBucketMegabytes);
+  job.mutable_optimizer()->set_name("sgd");
+  job.mutable_optimizer()->set_learning_rate(1);
+  job.mutable_cluster()->set_num_workers(num_workers);
+  job.mutable_cluster()->set_num_servers(1);
+  job.mutable_cluster()->set_max_slice_elements(1024);
+  job.mutable_security()->set_mode(SecurityConfig::INSECURE);
+  return job;
 }
 
-std::unique_ptr<Server> StartServer(const JobConfig& config) {
+// Also gives the job its address.
+std::unique_ptr<Server> StartServer(JobConfig* job) {
   ServerOptions options;
-  options.config = config;
+  options.config = *job;
   options.listen = "127.0.0.1:0";
   auto server = Server::Start(options);
   EXPECT_TRUE(server.ok()) << server.status();
+  job->mutable_cluster()->add_servers((*server)->address());
   return *std::move(server);
 }
 
+absl::StatusOr<std::unique_ptr<DataPlane>> Join(const JobConfig& job,
+                                                int rank) {
+  DataPlaneOptions options;
+  options.elements = kElements;
+  options.rank = rank;
+  options.num_workers = job.cluster().num_workers();
+  return JoinParameterServer(job, options);
+}
+
 // Pushes, pulls, and finishes.
-void RunWorker(const ParameterServerOptions& options) {
-  auto plane = JoinParameterServer(options);
+void RunWorker(const JobConfig& job, int rank) {
+  auto plane = Join(job, rank);
   ASSERT_TRUE(plane.ok()) << plane.status();
   EXPECT_TRUE((*plane)->Check(0).ok()) << (*plane)->Check(0);
   for (int i = 0; i < kPushes; ++i) {
     const auto traffic = (*plane)->Push();
     ASSERT_TRUE(traffic.ok()) << traffic.status();
-    EXPECT_EQ(traffic->payload_bytes, 4 * options.elements);
+    EXPECT_EQ(traffic->payload_bytes, 4 * kElements);
   }
   // Only pulled weights are checked.
   EXPECT_FALSE((*plane)->Check(kPushes).ok());
   const auto pulled = (*plane)->Pull();
   ASSERT_TRUE(pulled.ok()) << pulled.status();
-  EXPECT_EQ(*pulled, 4 * options.elements);
+  EXPECT_EQ(*pulled, 4 * kElements);
   EXPECT_TRUE((*plane)->Check(kPushes).ok()) << (*plane)->Check(kPushes);
   EXPECT_THAT((*plane)->Check(kPushes - 1).message(), HasSubstr("of 7001 is"));
   EXPECT_TRUE((*plane)->Finish().ok());
@@ -67,13 +79,11 @@ void RunWorker(const ParameterServerOptions& options) {
 class ParameterServerPlane : public testing::TestWithParam<int> {};
 
 TEST_P(ParameterServerPlane, PulledWeightsAreWhatThePushesGive) {
-  ParameterServerOptions options = SmallOptions(GetParam());
-  const std::unique_ptr<Server> server = StartServer(options.config);
-  options.server = server->address();
+  JobConfig job = SmallJob(GetParam());
+  const std::unique_ptr<Server> server = StartServer(&job);
   std::vector<std::thread> workers;
   for (int rank = 0; rank < GetParam(); ++rank) {
-    options.rank = rank;
-    workers.emplace_back([options] { RunWorker(options); });
+    workers.emplace_back([&job, rank] { RunWorker(job, rank); });
   }
   EXPECT_TRUE(server->Wait().ok());
   for (std::thread& worker : workers) worker.join();
@@ -85,11 +95,10 @@ INSTANTIATE_TEST_SUITE_P(Workers, ParameterServerPlane,
                          });
 
 TEST(ParameterServerPlane, AnotherStepThanTheBenchExpectsIsFoundOut) {
-  ParameterServerOptions options = SmallOptions(/*num_workers=*/1);
-  options.config.mutable_optimizer()->set_learning_rate(0.5);
-  const std::unique_ptr<Server> server = StartServer(options.config);
-  options.server = server->address();
-  auto plane = JoinParameterServer(options);
+  JobConfig job = SmallJob(/*num_workers=*/1);
+  job.mutable_optimizer()->set_learning_rate(0.5);
+  const std::unique_ptr<Server> server = StartServer(&job);
+  auto plane = Join(job, /*rank=*/0);
   ASSERT_TRUE(plane.ok()) << plane.status();
   ASSERT_TRUE((*plane)->Push().ok());
   ASSERT_TRUE((*plane)->Pull().ok());

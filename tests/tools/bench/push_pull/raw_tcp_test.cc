@@ -22,7 +22,7 @@ std::unique_ptr<RawTcpServer> NewServer(int64_t elements) {
 }
 
 std::unique_ptr<DataPlane> Connect(const RawTcpServer& server,
-                                   RawTcpOptions options) {
+                                   DataPlaneOptions options) {
   options.port = server.port();
   auto plane = ConnectRawTcp(options);
   EXPECT_TRUE(plane.ok()) << plane.status();
@@ -32,7 +32,7 @@ std::unique_ptr<DataPlane> Connect(const RawTcpServer& server,
 class RawTcpSizes : public testing::TestWithParam<int64_t> {};
 
 TEST_P(RawTcpSizes, WhatIsPulledIsTheSumOfAllPushes) {
-  RawTcpOptions options;
+  DataPlaneOptions options;
   options.elements = GetParam();
   options.connections = 3;
   const auto server = NewServer(options.elements);
@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(RawTcp, WorkersAtTheSameTimeAreAllAddedUp) {
   constexpr int kWorkers = 3;
   constexpr int kPushes = 4;
-  RawTcpOptions options;
+  DataPlaneOptions options;
   options.elements = 3 * kRawMessageElements;
   options.num_workers = kWorkers;
   options.connections = 2;
@@ -83,7 +83,7 @@ TEST(RawTcp, WorkersAtTheSameTimeAreAllAddedUp) {
 }
 
 TEST(RawTcp, AServerThatGoesIsAnError) {
-  RawTcpOptions options;
+  DataPlaneOptions options;
   options.elements = 100;
   auto server = NewServer(options.elements);
   const auto plane = Connect(*server, options);
@@ -95,7 +95,7 @@ TEST(RawTcp, AServerThatGoesIsAnError) {
 
 TEST(RawTcp, AServerThatIsNotThereIsAnError) {
   auto server = NewServer(/*elements=*/1);
-  RawTcpOptions options;
+  DataPlaneOptions options;
   options.elements = 1;
   options.port = server->port();
   server = nullptr;
@@ -104,7 +104,7 @@ TEST(RawTcp, AServerThatIsNotThereIsAnError) {
 }
 
 TEST(RawTcp, NonsenseEndsItsConnectionAndNoOther) {
-  RawTcpOptions options;
+  DataPlaneOptions options;
   options.elements = 100;
   const auto server = NewServer(options.elements);
   const auto plane = Connect(*server, options);
