@@ -104,10 +104,14 @@ bool IsAnswered(BridgeOp op) {
 }
 
 std::string JobText(const JobConfig& job) {
-  return absl::StrCat("mode ", AnswersMeans(job) ? "exchange" : "delta",
-                      "\nlocal_steps ", job.consistency().local_steps(),
-                      "\nsynchronous ", WorkersDrift(job) ? 0 : 1, "\nname ",
-                      job.name(), "\n");
+  const ClusterConfig& cluster = job.cluster();
+  return absl::StrCat(
+      "mode ", AnswersMeans(job) ? "exchange" : "delta", "\nlocal_steps ",
+      job.consistency().local_steps(), "\nsynchronous ",
+      WorkersDrift(job) ? 0 : 1, "\nnum_servers ",
+      cluster.has_num_servers() ? cluster.num_servers() : 0,
+      "\nstartup_timeout_seconds ", cluster.startup_timeout_seconds(),
+      "\nname ", job.name(), "\n");
 }
 
 std::string StatsText(const BridgeTotals& totals, double residual_norm) {

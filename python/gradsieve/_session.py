@@ -132,6 +132,9 @@ class Session:
         self.num_addresses = int(answer.c)
         job = dict(line.split(' ', 1) for line in answer.text.splitlines())
         self.job_name = job['name']
+        # 0 if the job does not say it.
+        self.num_servers = int(job['num_servers'])
+        self.startup_timeout = float(job['startup_timeout_seconds'])
         # Whether gradients are exchanged, and not weights.
         self.exchanges = job['mode'] == 'exchange'
         self.local_steps = int(job['local_steps'])

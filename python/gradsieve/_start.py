@@ -1,12 +1,9 @@
-"""Which rank this is, where the programs are, and a server for a script that is
-started alone."""
+"""Which rank this is, and where the programs are."""
 
 import os
 import shutil
-import subprocess
 import sys
-import tempfile
-from typing import List, NoReturn, Optional, Sequence
+from typing import NoReturn, Optional
 
 from gradsieve._errors import ConfigError
 
@@ -20,14 +17,12 @@ name: "script"
 model { name: "external" }
 worker_optimizer { name: "external" }
 compressor { name: "sidco_e" ratio: 0.01 value_code: "int8_block" }
-cluster { num_workers: 1 num_servers: 1 }
 '''
 EXCHANGE_JOB = '''\
 name: "script"
 model { name: "external" }
 compressor { value_code: "int8_block" }
 downlink { mode: MEAN compressor { value_code: "int8_block" } }
-cluster { num_workers: 1 num_servers: 1 }
 '''
 
 
@@ -82,38 +77,6 @@ def run_command() -> NoReturn:
     here = os.path.dirname(os.path.abspath(__file__))
     program = os.path.join(here, '_bundle', 'tools', 'gradsieve')
     os.execv(program, [program, *sys.argv[1:]])
-
-
-class OwnServer:
-    """A server for one rank, at a socket in a folder that only this user can
-    open.
-
-    Attributes:
-      overrides: what the worker must set in its job.
-    """
-
-    def __init__(self, job: str, overrides: Sequence[str]) -> None:
-        self._folder = tempfile.mkdtemp(prefix='gradsieve-')
-        address = 'unix:%s/server-0' % self._folder
-        self.overrides = [
-            'cluster.num_servers=1', 'cluster.servers=' + address
-        ]  # type: List[str]
-        arguments = [find_program('server'), '--config=' + job, '--index=0']
-        arguments += ['--set=' + override
-                      for override in [*overrides, *self.overrides]]
-        with open(os.path.join(self._folder, 'log'), 'wb') as log:
-            self._process = subprocess.Popen(
-                arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                stderr=log, start_new_session=True)
-
-    def close(self) -> None:
-        """Removes its files. It ends by itself, with its job."""
-        try:
-            self._process.wait(2.0)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def _number(variable: str) -> int:

@@ -40,8 +40,9 @@ from typing import (Any, Dict, Iterator, List, Mapping, Optional, Sequence,
                     TypeVar, Union)
 
 import torch
+import torch.distributed as dist
 
-from gradsieve import _session, _start
+from gradsieve import _servers, _session, _start
 from gradsieve._blocks import views_of
 from gradsieve._ddp import GradientMeans
 from gradsieve._errors import (ConfigError, Error, Forked, Interrupted, JobFailed,
@@ -63,7 +64,8 @@ class _State:
     def __init__(self) -> None:
         self.pid = os.getpid()
         self.session = None  # type: Optional[_session.Session]
-        self.server = None  # type: Optional[_start.OwnServer]
+        self.servers = _servers.Servers()
+        self.num_sessions = 0
         self.own_job = ''  # A file, if no job was given.
         self.exchange = None  # type: Union[None, _Exchange, GradientMeans]
         self.hooked = False
@@ -85,11 +87,14 @@ def init(job: Optional[str] = None, *, rank: Optional[int] = None,
     Args:
       job: the file of the job, with ``model { name: "external" }``; by default
         that of ``gradsieve train`` (the variable GRADSIEVE_JOB), or else a job
-        of one rank that sends one element in a hundred.
+        that sends one element in a hundred. If it does not say where its servers
+        are, the ranks start them, and find each other by ``torchrun`` or
+        ``torch.distributed``.
       rank: which rank this is, from 0; by default the variable GRADSIEVE_RANK,
-        RANK, OMPI_COMM_WORLD_RANK, SLURM_PROCID or JOB_COMPLETION_INDEX.
-      size: the number of ranks; by default WORLD_SIZE. It must be the job's
-        cluster.num_workers.
+        RANK, OMPI_COMM_WORLD_RANK, SLURM_PROCID or JOB_COMPLETION_INDEX, or
+        that of ``torch.distributed``.
+      size: the number of ranks; by default WORLD_SIZE, or that of
+        ``torch.distributed``. It must be the job's cluster.num_workers.
       timeout: how long one exchange may take, in seconds.
       fields: fields of the job to set, as ``--set`` does, by name. Servers must
         have the same.
@@ -116,8 +121,13 @@ def _begin(default_job: str, job: Optional[str], rank: Optional[int],
                  for name, value in (fields or {}).items()]
     found_rank = _start.find_rank(rank)
     found_size = _start.find_size(size)
+    if _is_distributed():
+        found_rank = dist.get_rank() if found_rank is None else found_rank
+        found_size = dist.get_world_size() if found_size is None else found_size
+    _state.num_sessions += 1
     job = job or os.environ.get('GRADSIEVE_JOB')
     if job is None:
+        overrides.insert(0, 'cluster.num_workers=%d' % (found_size or 1))
         with tempfile.NamedTemporaryFile('w', suffix='.textproto',
                                          delete=False) as file:
             file.write(default_job)
@@ -322,7 +332,7 @@ def finish() -> None:
     _session_here().finish()
     if isinstance(_state.exchange, _Exchange):
         _state.exchange.finished()
-    _close_server()
+    _close_servers()
 
 
 class HookState:
@@ -330,8 +340,8 @@ class HookState:
     the job in the first backward pass, and can be pickled before.
 
     Args:
-      job: as for ``init``; by default, where nothing names a job, one of one rank
-        whose gradients and means are coded in 8 bits.
+      job: as for ``init``; by default, where nothing names a job, one whose
+        gradients and means are coded in 8 bits.
       timeout, fields: as for ``init``. The rank and the size are those of
         ``torch.distributed``.
 
@@ -352,8 +362,8 @@ class HookState:
         if self._means is not None:
             return self._means
         if _state.session is None or not _state.session.is_open:
-            _begin(_start.EXCHANGE_JOB, self._job, torch.distributed.get_rank(),
-                   torch.distributed.get_world_size(), self._timeout, self._fields)
+            _begin(_start.EXCHANGE_JOB, self._job, dist.get_rank(),
+                   dist.get_world_size(), self._timeout, self._fields)
         session = _session_here()
         if not session.exchanges:
             raise ConfigError(
@@ -637,19 +647,43 @@ def _connect(job: str, rank: Optional[int], size: Optional[int],
         if session.num_addresses > 0:
             _state.session = session
             return
-        if ranks > 1:
+        store = _store() if ranks > 1 else None
+        if ranks > 1 and store is None:
             raise ConfigError(
                 'nothing says where the servers of the job are: start the script '
-                'by gradsieve train JOB -- python3 SCRIPT, or set '
+                'by torchrun or by gradsieve train JOB -- python3 SCRIPT, call '
+                'torch.distributed.init_process_group before, or set '
                 'cluster.servers in the job', 'INVALID_ARGUMENT')
+        # Nothing but the job was read.
+        session.finish()
+        _state.servers.start(job, overrides, session.num_servers, rank or 0, ranks,
+                             store, session.startup_timeout)
     except Error as error:
         session.abort(str(error))
         raise
-    # Nothing but the job was read.
-    session.finish()
-    _state.server = _start.OwnServer(job, overrides)
     _state.session = _session.Session(
-        program, job, 0, overrides + _state.server.overrides, timeout)
+        program, job, rank or 0, overrides + _state.servers.overrides(), timeout)
+
+
+def _is_distributed() -> bool:
+    return dist.is_available() and dist.is_initialized()
+
+
+def _store() -> Any:
+    """By which the ranks can hear of each other before they know the servers: that
+    of ``torch.distributed``, or of ``torchrun``. None if there is neither."""
+    if _is_distributed():
+        store = dist.distributed_c10d._get_default_store()
+    elif (dist.is_available() and
+          os.environ.get('TORCHELASTIC_USE_AGENT_STORE') == 'True'):
+        store = dist.TCPStore(os.environ['MASTER_ADDR'],
+                              int(os.environ['MASTER_PORT']), is_master=False)
+    else:
+        return None
+    # torchrun keeps its store when it starts the ranks again.
+    return dist.PrefixStore('gradsieve/%s/%d' % (
+        os.environ.get('TORCHELASTIC_RESTART_COUNT', '0'), _state.num_sessions),
+                            store)
 
 
 def _text(value: Any) -> str:
@@ -670,10 +704,8 @@ def _session_here() -> _session.Session:
     return _state.session
 
 
-def _close_server() -> None:
-    if _state.server is not None:
-        _state.server.close()
-        _state.server = None
+def _close_servers() -> None:
+    _state.servers.close()
     if _state.own_job:
         os.unlink(_state.own_job)
         _state.own_job = ''
@@ -709,7 +741,7 @@ def _at_exit() -> None:
         if not _state.reason:
             print('gradsieve: rank %d: %s' % (session.rank, reason),
                   file=sys.stderr)
-    _close_server()
+    _close_servers()
     # The launcher acts on the code.
     if _state.exit_code and 'GRADSIEVE_JOB' in os.environ:
         sys.stdout.flush()

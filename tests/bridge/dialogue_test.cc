@@ -282,6 +282,8 @@ TEST(Dialogue, SaysWhatTheJobIs) {
   JobConfig job = Job(3);
   job.set_name("mine");
   job.mutable_consistency()->set_local_steps(4);
+  job.mutable_cluster()->set_num_servers(2);
+  job.mutable_cluster()->set_startup_timeout_seconds(7.5);
   TrainingProcess process(job, 2);
   process.Tell(BridgeOp::kJob);
   const BridgeMessage answer = process.Answer();
@@ -289,13 +291,15 @@ TEST(Dialogue, SaysWhatTheJobIs) {
   EXPECT_EQ(answer.b, 3);
   EXPECT_EQ(answer.c, 0);
   EXPECT_EQ(answer.text,
-            "mode delta\nlocal_steps 4\nsynchronous 1\nname mine\n");
+            "mode delta\nlocal_steps 4\nsynchronous 1\nnum_servers 2\n"
+            "startup_timeout_seconds 7.5\nname mine\n");
   EXPECT_TRUE(process.Ask(BridgeOp::kFinish).ok());
   EXPECT_TRUE(process.Result().ok());
   TrainingProcess other(ExchangeJob(1), 0);
   other.Tell(BridgeOp::kJob);
   EXPECT_EQ(other.Answer().text,
-            "mode exchange\nlocal_steps 1\nsynchronous 1\nname job\n");
+            "mode exchange\nlocal_steps 1\nsynchronous 1\nnum_servers 1\n"
+            "startup_timeout_seconds 10\nname job\n");
 }
 
 TEST(Dialogue, AnswersWithTheErrorOfTheJob) {

@@ -71,18 +71,14 @@ install_packages() {
   fi
   "${sudo[@]}" apt-get update -qq || return 1
   # The child sees these variables only if env sets them: sudo drops its own.
-  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive \
-    apt-get install -y -qq --no-install-recommends "${missing[@]%%|*}" \
-    >"$apt_log" 2>&1 || {
-    tail -n 20 "$apt_log" >&2
+  local log
+  log=$("${sudo[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends "${missing[@]%%|*}" 2>&1) || {
+    tail -n 20 <<<"$log" >&2
     echo "apt-get install failed; the lines above say why." >&2
     return 1
   }
 }
-
-# The log of apt-get, in a new file that only this user can access.
-apt_log=$(mktemp "${TMPDIR:-/tmp}/gradsieve-apt.XXXXXX")
-trap 'rm -f "$apt_log"' EXIT
 
 require_debian() {
   if ! command -v apt-get >/dev/null; then
