@@ -1,18 +1,22 @@
 #!/usr/bin/env python3
-"""Times iterations of Gradsieve and of PyTorch's DistributedDataParallel over
-gloo on the same slow links, in turns, in one run.
+"""Times iterations of PyTorch's DistributedDataParallel over gloo, of scripts that
+use our servers, and of Gradsieve's own workers, on the same links, in turns, in one
+run.
 
 Each worker is a host of its own (a network namespace) whose link has this
-bandwidth in each direction, as in `gradsieve bench network`, which measures our
-side. Our servers are hosts, too: with one server, all workers' messages share
-its link. Checks that both train as many parameters, that DDP's workers end with
-the same weights, and that its loss falls. Needs root, iproute2, and a Python that
-has PyTorch.
+bandwidth in each direction, as in `gradsieve bench network`, which measures our own
+workers. Their servers are hosts, too: with one server, all workers' messages share
+its link. The ranks of a script start their servers beside them, one each. With
+--bandwidth loopback all ranks are on this host, and our own workers are left out.
+Checks that all train as many parameters, that a script's ranks end with the same
+weights, and that its loss falls. A bandwidth needs root and iproute2.
 
     benchmarks/ddp/compare_with_ddp.py --python PYTHON --model resnet20 \
         --bandwidth 100mbit
     benchmarks/ddp/compare_with_ddp.py --python PYTHON --model lstm_lm \
         --data shared/data/ptb --batch 20 --servers 1,2
+    benchmarks/ddp/compare_with_ddp.py --python PYTHON --model gpt_10m \
+        --data text.txt --batch 4 --bandwidth loopback
 """
 
 import argparse
@@ -20,6 +24,7 @@ import contextlib
 import json
 import os
 import pathlib
+import socket
 import statistics
 import subprocess
 import sys
@@ -30,7 +35,17 @@ sys.path.insert(0, str(HERE.parent))
 import peer  # pylint: disable=wrong-import-position
 
 GRADSIEVE = HERE.parents[1] / "bazel-bin/tools/gradsieve"
-HOOKS = ["fp32", "fp16", "powersgd"]
+# Settings of rank.py, by the name of their row.
+SCRIPTS = {
+    "DDP fp32": "fp32",
+    "DDP fp16": "fp16",
+    "DDP powersgd": "powersgd",
+    "hook, no code": "hook compressor.value_code=fp32 "
+                     "downlink.compressor.value_code=fp32",
+    "hook, int8": "hook",
+    "delta, all elements": "delta compressor.name=none compressor.value_code=fp32",
+    "delta, sidco_e 0.01": "delta",
+}
 # Each with the data for which the network in torch_models.py was written.
 JOBS = {
     "resnet20": """model { name: "resnet20" }
@@ -86,27 +101,42 @@ def links(num_hosts, rate):
             subprocess.run(["ip", "netns", "delete", name], check=False)
 
 
-def run_ddp(options, hook):
-    with links(options.workers, options.bandwidth) as hosts:
-        workers = [
+def run_script(options, setting, **more):
+    """What rank 0 of a PyTorch script with this setting of rank.py prints. With a
+    bandwidth each rank is a host of its own, otherwise all are on this one."""
+    with contextlib.ExitStack() as stack:
+        # As open to that network as gloo's connections are.
+        fields = {"security.mode": "INSECURE", "security.insecure_networks": True}
+        interface, master, hosts = "lo", "127.0.0.1", [[]] * options.workers
+        if options.bandwidth != "loopback":
+            hosts = stack.enter_context(links(options.workers, options.bandwidth))
+            interface, master = "eth0", "198.18.0.1"
+        worker = json.dumps({
+            "model": options.model, "setting": setting, "batch": options.batch,
+            "threads": options.threads, "warm_up": options.warm_up,
+            "iterations": options.iterations, "seed": 0, "text": options.data,
+            "evaluate_every": 0, "powersgd_rank": 1, "interface": interface,
+            "fields": fields if interface == "eth0" else {}, **more})
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        ranks = [
             subprocess.Popen(
-                [*host, options.python, str(HERE / "ddp_worker.py"),
-                 options.model, hook, str(options.batch), str(options.threads),
-                 str(options.warm_up), str(options.iterations)],
+                [*host, options.python, str(HERE / "rank.py"), worker],
                 env=peer.environment(
                     RANK=str(rank), WORLD_SIZE=str(options.workers),
-                    MASTER_ADDR="198.18.0.1", MASTER_PORT="29500",
-                    GLOO_SOCKET_IFNAME="eth0",
+                    MASTER_ADDR=master, MASTER_PORT=str(port),
+                    GLOO_SOCKET_IFNAME=interface,
                     OMP_NUM_THREADS=str(options.threads)),
                 stdout=subprocess.PIPE, text=True)
             for rank, host in enumerate(hosts)]
-        outputs = [worker.communicate()[0] for worker in workers]
-        if any(worker.returncode != 0 for worker in workers):
-            sys.exit(f"DDP with {hook} failed")
+        outputs = [rank.communicate()[0] for rank in ranks]
+        if any(rank.returncode != 0 for rank in ranks):
+            sys.exit(f"the script with \"{setting}\" failed")
     found = json.loads(outputs[0].splitlines()[-1])
-    return {"ms": 1e3 * statistics.median(found["seconds"]),
-            "sent": found["sent_bytes"], "torch": found["torch"],
-            "num_parameters": found["num_parameters"]}
+    found["ms"] = 1e3 * statistics.median(found["seconds"])
+    found["sent"] = found["sent_bytes"]
+    return found
 
 
 def run_gradsieve(options, servers):
@@ -149,26 +179,32 @@ def main():
     parser.add_argument("--python", required=True,
                         help="a Python that has PyTorch")
     parser.add_argument("--gradsieve", default=str(GRADSIEVE))
-    parser.add_argument("--model", default="resnet20", choices=JOBS)
-    parser.add_argument("--data", help="the folder of the data that it needs")
+    parser.add_argument("--model", default="resnet20",
+                        help="of torch_models.py or rank.py; our own workers have "
+                        + ", ".join(JOBS))
+    parser.add_argument("--data", help="the folder of the data that our own workers "
+                        "need, or the text of a GPT")
     parser.add_argument("--batch", type=int, default=32, help="of each worker")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--servers", default="1,2")
     parser.add_argument("--threads", type=int, default=1, help="of each worker")
     parser.add_argument("--bandwidth", default="100mbit")
-    parser.add_argument("--hooks", default=",".join(HOOKS))
+    parser.add_argument("--scripts", default="DDP fp32;DDP fp16;DDP powersgd",
+                        help="some of " + "; ".join(SCRIPTS))
     parser.add_argument("--settings", default="none,none:bf16,topk:0.01,"
                         "sidco_e:0.01:int8_block")
     parser.add_argument("--iterations", type=int, default=20)
     parser.add_argument("--warm-up", type=int, default=5)
     parser.add_argument("--turns", type=int, default=3)
     options = parser.parse_args()
-    if os.geteuid() != 0:
+    if options.bandwidth != "loopback" and os.geteuid() != 0:
         sys.exit("needs root, which makes the links")
     rows = {}
     for _ in range(options.turns):
-        for hook in options.hooks.split(","):
-            rows.setdefault(f"DDP {hook}", []).append(run_ddp(options, hook))
+        for name in options.scripts.split(";"):
+            rows.setdefault(name, []).append(run_script(options, SCRIPTS[name]))
+        if options.bandwidth == "loopback":
+            continue
         for servers in options.servers.split(","):
             for setting, run in run_gradsieve(options, servers).items():
                 plural = "" if servers == "1" else "s"
@@ -192,6 +228,29 @@ def main():
               f"{max(ms):.1f}) | {runs[0]['sent'] / 1e3:,.0f} | "
               f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to "
               f"{max(ratios):.2f}) |")
+    print_parts(rows)
+
+
+def print_parts(rows):
+    """Where the time of our scripts went, by the means of rank 0."""
+    ours = {name: [run["ours"] for run in runs]
+            for name, runs in rows.items() if "ours" in runs[0]}
+    if not ours:
+        return
+    print("\n| ms an iteration | exchange | waiting for the bridge | copies | Python "
+          "| of it, the bridge: compress | await | apply |\n"
+          "|---|---:|---:|---:|---:|---:|---:|---:|")
+    for name, runs in ours.items():
+        def ms(field, runs=runs):
+            return 1e3 * statistics.median(run[field] for run in runs)
+        exchange, waits, copies = (ms("exchange_seconds"), ms("waits"),
+                                   ms("copy_seconds"))
+        print(f"| {name} | {exchange:.2f} | {waits:.2f} | {copies:.2f} | "
+              f"{exchange - waits - copies:.3f} | {ms('compress_seconds'):.2f} | "
+              f"{ms('await_seconds'):.2f} | {ms('apply_seconds'):.2f} |")
+    call = min(run["seconds_a_call"] for runs in rows.values() for run in runs
+               if "seconds_a_call" in run)
+    print(f"gs.rank() takes {1e6 * call:.2f} microseconds.")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Trains a GPT on the characters of a text by DistributedDataParallel over gloo and
+by scripts that use our servers, each rank a host of its own with a link of this
+bandwidth in each direction, and says how many seconds and bytes each takes to the
+same validation loss. Needs root, iproute2, and a Python that has PyTorch.
+
+    benchmarks/ddp/compare_losses.py --python PYTHON --data text.txt \
+        --bandwidth 100mbit,1gbit --json losses.json --svg losses
+
+Seconds are those of training, without evaluations. A run's losses do not depend on
+its link, which the script checks where settings are run on several.
+"""
+
+import argparse
+import importlib.machinery
+import json
+import pathlib
+import sys
+
+import compare_with_ddp
+
+NONE = "compressor.name=none compressor.value_code=fp32"
+SETTINGS = {
+    "DDP": "fp32",
+    "DDP, fp16 hook": "fp16",
+    "DDP, PowerSGD hook": "powersgd",
+    "our hook, all elements": compare_with_ddp.SCRIPTS["hook, no code"],
+    "our hook, int8": "hook",
+    "ours, all elements": "delta " + NONE,
+    "ours, sidco_e 0.01": "delta",
+    "ours, sidco_e 0.01, every 8 steps": "delta consistency.local_steps=8",
+    "ours, DiLoCo, every 20 steps":
+        "delta consistency.local_steps=20 optimizer.name=nesterov "
+        "optimizer.learning_rate=0.7 optimizer.momentum=0.9 " + NONE,
+}
+
+
+def first(evaluations, target):
+    return next((e for e in evaluations if e["loss"] <= target), None)
+
+
+def table(runs, target):
+    """Rows of one bandwidth; `runs` by name."""
+    base = first(runs["DDP"]["evaluations"], target)
+    lines = ["| | ms a step | last loss | MB sent by a rank | seconds to the loss | "
+             "MB to it | DDP's seconds / these | DDP's MB / these |",
+             "|---|---:|---:|---:|---:|---:|---:|---:|"]
+    for name, run in runs.items():
+        last, reached = run["evaluations"][-1], first(run["evaluations"], target)
+        row = (f"| {name} | {run['ms']:.0f} | {last['loss']:.3f} | "
+               f"{last['sent_bytes'] / 1e6:,.1f} | ")
+        row += (f"{reached['seconds']:.0f} | {reached['sent_bytes'] / 1e6:,.1f} | "
+                f"{base['seconds'] / reached['seconds']:.1f} | "
+                f"{base['sent_bytes'] / reached['sent_bytes']:.1f} |" if reached
+                else "– | – | – | – |")
+        lines.append(row)
+    return "\n".join(lines)
+
+
+def draw(runs, title, path):
+    folder = pathlib.Path(__file__).resolve().parents[1]
+    sys.path.insert(0, str(folder))
+    draw_runs = importlib.machinery.SourceFileLoader(
+        "draw_runs", str(folder / "draw_runs")).load_module()
+    lines = [(name, [(e["seconds"], e["loss"]) for e in run["evaluations"]])
+             for name, run in runs.items()]
+    path.write_text(draw_runs.picture(title, "seconds of training",
+                                      "validation loss", lines, True),
+                    encoding="utf-8")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--python", required=True, help="a Python that has PyTorch")
+    parser.add_argument("--data", required=True, help="a text")
+    parser.add_argument("--model", default="gpt_800k")
+    parser.add_argument("--batch", type=int, default=8, help="of each rank")
+    parser.add_argument("--workers", type=int, default=4)
+    parser.add_argument("--threads", type=int, default=1, help="of each rank")
+    parser.add_argument("--bandwidth", default="100mbit,1gbit")
+    parser.add_argument("--iterations", type=int, default=600)
+    parser.add_argument("--evaluate-every", type=int, default=40)
+    parser.add_argument("--warm-up", type=int, default=0)
+    parser.add_argument("--tolerance", type=float, default=1.02,
+                        help="the loss to reach, as a multiple of DDP's last one")
+    parser.add_argument("--settings", default=";".join(SETTINGS))
+    parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("--svg", help="the beginning of the pictures' names")
+    options = parser.parse_args()
+    found = {}
+    for bandwidth in options.bandwidth.split(","):
+        options.bandwidth = bandwidth
+        runs = found[bandwidth] = {}
+        for name in options.settings.split(";"):
+            runs[name] = compare_with_ddp.run_script(
+                options, SETTINGS[name], evaluate_every=options.evaluate_every,
+                powersgd_rank=4)
+            print(f"{bandwidth}, {name}: {runs[name]['ms']:.0f} ms, loss "
+                  f"{runs[name]['evaluations'][-1]['loss']:.3f}", flush=True)
+            if options.json:
+                options.json.write_text(json.dumps(found), encoding="utf-8")
+    for name in runs:
+        # gloo adds in the order in which messages come.
+        losses = {tuple(e["loss"] for e in found[link][name]["evaluations"])
+                  for link in found}
+        if len(losses) > 1 and not name.startswith("DDP"):
+            sys.exit(f"the losses of \"{name}\" depend on the link")
+    for bandwidth, runs in found.items():
+        target = options.tolerance * runs["DDP"]["evaluations"][-1]["loss"]
+        print(f"\n{options.model}, {runs['DDP']['num_parameters']:,} parameters, "
+              f"{options.workers} ranks with batches of {options.batch}, "
+              f"{options.iterations} steps, {bandwidth}, PyTorch "
+              f"{runs['DDP']['torch']}; to a loss of {target:.3f}\n"
+              + table(runs, target))
+        if options.svg:
+            draw(runs, f"{options.workers} ranks, {bandwidth}",
+                 pathlib.Path(f"{options.svg}_{bandwidth}.svg"))
+
+
+if __name__ == "__main__":
+    main()
