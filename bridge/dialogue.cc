@@ -5,8 +5,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -201,8 +201,9 @@ absl::Status Dialogue::Do(BridgeMessage* message, BridgeMessage* answer) {
                          " bytes; must be whole numbers of 4 bytes each"));
       }
       std::vector<float> values(message->text.size() / sizeof(float));
-      std::memcpy(values.data(), message->text.data(),
-                  values.size() * sizeof(float));
+      // There may be none, for which memcpy would not do.
+      std::copy(message->text.begin(), message->text.end(),
+                reinterpret_cast<char*>(values.data()));
       PS_RETURN_IF_ERROR(session_->Average(&values));
       answer->text.assign(reinterpret_cast<const char*>(values.data()),
                           values.size() * sizeof(float));

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <map>
 #include <memory>
@@ -434,7 +433,8 @@ TEST(Dialogue, AveragesNumbersOverAllRanks) {
         const BridgeMessage answer = process->Answer();
         ASSERT_TRUE(process->StatusOf(answer).ok()) << answer.text;
         ASSERT_EQ(answer.text.size(), bytes.size());
-        std::memcpy(values.data(), answer.text.data(), bytes.size());
+        std::copy(answer.text.begin(), answer.text.end(),
+                  reinterpret_cast<char*>(values.data()));
         for (size_t i = 0; i < count; ++i) EXPECT_EQ(values[i], 2 * i);
       });
     }
