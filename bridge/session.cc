@@ -159,9 +159,10 @@ absl::Status BridgeSession::ExplainFailure(int bucket,
       exchanges() ? "the gradient of worker " : "the weights of worker ",
       options_.worker_rank,
       exchanges() ? " is not finite in step " : " are not finite after step ",
-      push_,
-      " (counted from 0); lower the learning rate, or set "
-      "training.non_finite=SKIP in the job to leave such ",
+      push_, " (counted from 0); lower the learning rate, ",
+      exchanges() ? "give HookState the script's GradScaler if it has one, "
+                  : "",
+      "or set training.non_finite=SKIP in the job to leave such ",
       exchanges() ? "gradients" : "steps", " out"));
 }
 

@@ -1,7 +1,8 @@
 """Means of gradients over all ranks, for the buckets of DistributedDataParallel."""
 
+import math
 import time
-from typing import Dict, List, Tuple
+from typing import Any, Dict, List, Tuple
 
 import torch
 
@@ -23,10 +24,16 @@ class GradientMeans:
       copy_seconds: of these, between DDP's buckets and the bridge.
     """
 
-    def __init__(self, session: _session.Session) -> None:
+    def __init__(self, session: _session.Session, scaler: Any) -> None:
+        """Args:
+          session: with the bridge.
+          scaler: the GradScaler by whose scale gradients are multiplied; or None.
+        """
         self.seconds = 0.0
         self.copy_seconds = 0.0
         self._session = session
+        self._scaler = scaler
+        self._scale = 1.0  # Of this pass.
         # By identity; they stay alive in _parameters.
         self._numbers = {}  # type: Dict[int, int]
         self._parameters = []  # type: List[torch.Tensor]
@@ -50,14 +57,18 @@ class GradientMeans:
                     'wait for the rest', 'FAILED_PRECONDITION')
             taken = _Bucket(bucket)
             self._pass.append(taken)
-            if self._parameters:
+            waits = not self._parameters or self._scaler is not None
+            if not waits:
                 self._send(taken)
             if bucket.is_last():
                 if not self._parameters:
                     self._open()
-                    for each in self._pass:
+                if self._scaler is not None and not self._all_are_finite():
+                    self._give_up_pass()
+                else:
+                    for each in self._pass if waits else []:
                         self._send(each)
-                self._receive()
+                    self._receive()
         self.seconds += time.perf_counter() - start
         return taken.future
 
@@ -76,6 +87,20 @@ class GradientMeans:
         self._sizes = [buckets.count(b) for b in range(max(buckets) + 1)]
         self._in, self._out = views_of(self._session.block, self._parameters)
 
+    def _all_are_finite(self) -> bool:
+        """Whether no rank's gradients have overflowed. Nothing is sent before it is
+        known, so that residuals are as if the pass had not been."""
+        finite = all(bool(bucket.tensor.isfinite().all()) for bucket in self._pass)
+        self._scale = self._scaler.get_scale()
+        return self._session.average([float(not finite)]) == [0.0]
+
+    def _give_up_pass(self) -> None:
+        """Has every rank's GradScaler skip the step."""
+        for bucket in self._pass:
+            bucket.tensor.fill_(math.nan)
+            bucket.future.set_result(bucket.tensor)
+        self._pass = []
+
     def _send(self, bucket: '_Bucket') -> None:
         """Gives the bridge a bucket's gradients. The bridge's own buckets go as soon
         as they are complete."""
@@ -91,6 +116,9 @@ class GradientMeans:
                     'a parameter of shape %s was not in the first backward pass' %
                     list(parameter.shape), 'FAILED_PRECONDITION')
             self._in[number].copy_(gradient)
+            if self._scale != 1.0:
+                # What is left for later has the gradients' own unit.
+                self._in[number].div_(self._scale)
             self._missing[self._bucket_of[number]] -= 1
         self.copy_seconds += time.perf_counter() - start
         while self._next < len(self._missing) and self._missing[self._next] <= 0:
@@ -107,7 +135,8 @@ class GradientMeans:
         start = time.perf_counter()
         for bucket in self._pass:
             for parameter, gradient in bucket.gradients:
-                gradient.copy_(self._out[self._numbers[id(parameter)]])
+                mean = self._out[self._numbers[id(parameter)]]
+                gradient.copy_(mean if self._scale == 1.0 else mean * self._scale)
             bucket.future.set_result(bucket.tensor)
         self.copy_seconds += time.perf_counter() - start
         self._pass = []

@@ -51,8 +51,8 @@ from gradsieve._errors import (ConfigError, Error, Forked, Interrupted, JobFaile
 __all__ = [
     'ConfigError', 'DistributedOptimizer', 'Error', 'Forked', 'HookState',
     'Interrupted', 'JobFailed', 'NotFinite', 'ServerLost', 'StartupTimeout',
-    'average', 'average_buffers', 'finish', 'hook', 'init', 'is_leader', 'rank',
-    'server_weights', 'size', 'stats',
+    'average', 'average_buffers', 'check_weights', 'exchange', 'finish', 'hook',
+    'init', 'is_leader', 'rank', 'server_weights', 'size', 'stats',
 ]
 
 _Optimizer = TypeVar('_Optimizer', bound=torch.optim.Optimizer)
@@ -162,8 +162,8 @@ def is_leader() -> bool:
     return rank() == 0
 
 
-def DistributedOptimizer(optimizer: _Optimizer,
-                         model: torch.nn.Module) -> _Optimizer:
+def DistributedOptimizer(optimizer: _Optimizer, model: torch.nn.Module, *,
+                         exchange_on_step: bool = True) -> _Optimizer:
     """Joins the job: gives every rank the weights of rank 0, and has each
     ``optimizer.step()`` exchange what the step has changed; with
     ``consistency.local_steps`` of the job, every that many steps what all of them
@@ -182,6 +182,9 @@ def DistributedOptimizer(optimizer: _Optimizer,
       model: the model. Its parameters with ``requires_grad`` are exchanged:
         float32, of any shape, on any device. Each is known by its name and
         shape, which must be the same on all ranks.
+      exchange_on_step: False: ``step`` exchanges nothing, and the script calls
+        ``exchange``. A ``GradScaler`` needs that: it leaves out the step of one
+        rank alone, for which the others would wait.
 
     Returns:
       ``optimizer`` itself.
@@ -205,8 +208,27 @@ def DistributedOptimizer(optimizer: _Optimizer,
             'the job has downlink.mode MEAN, which is for gradsieve.torch.hook; '
             'DistributedOptimizer needs worker_optimizer { name: "external" } '
             'instead', 'FAILED_PRECONDITION')
-    _state.exchange = _Exchange(session, optimizer, model)
+    _state.exchange = _Exchange(session, optimizer, model, exchange_on_step)
     return optimizer
+
+
+def exchange() -> None:
+    """Exchanges what the optimizer's steps have changed, as ``optimizer.step()`` does
+    by default. All ranks must call it equally often.
+
+    Example::
+
+        gs.DistributedOptimizer(optimizer, model, exchange_on_step=False)
+        ...
+        scaler.step(optimizer)               # may leave the step out
+        scaler.update()
+        gs.exchange()
+    """
+    _session_here()
+    if not isinstance(_state.exchange, _Exchange) or _state.exchange.on_step:
+        raise ConfigError('exchange needs DistributedOptimizer with '
+                          'exchange_on_step=False first', 'FAILED_PRECONDITION')
+    _state.exchange.stepped()
 
 
 @contextlib.contextmanager
@@ -292,6 +314,41 @@ def average_buffers(model: torch.nn.Module, names: Sequence[str] = (
             begin = end
 
 
+def check_weights(model: torch.nn.Module) -> None:
+    """Makes sure that all ranks have the same parameters, bit for bit, which nothing
+    else would notice if a script moved them by other means than its optimizer. All
+    ranks must call this after the same step; in delta mode within
+    ``server_weights``. It reads all parameters: call it now and then.
+
+    Raises:
+      JobFailed: they differ; the message names the ranks.
+
+    Example::
+
+        if step % 1000 == 0:
+            gs.check_weights(model)
+    """
+    session = _session_here()
+    hashed = hashlib.blake2b(digest_size=6)
+    for parameter in model.parameters():
+        hashed.update(_bytes_of(parameter))
+    number = int.from_bytes(hashed.digest(), 'little')
+    # Every rank fills its own place. Twelve bits at a time keep their value in a
+    # float's sum, and its mean is within half of a unit.
+    places = 4
+    values = [0.0] * (places * session.num_workers)
+    for place in range(places):
+        values[places * session.rank + place] = float(number >> 12 * place & 0xfff)
+    with session.use():
+        means = session.average(values)
+    digests = [[round(mean * session.num_workers) for mean in
+                means[places * r:places * (r + 1)]] for r in range(session.num_workers)]
+    others = [r for r, digest in enumerate(digests) if digest != digests[0]]
+    if others:
+        raise JobFailed('the parameters of rank %s differ from those of rank 0' %
+                        ', '.join(map(str, others)), 'DATA_LOSS')
+
+
 def stats() -> Dict[str, float]:
     """What has been exchanged so far.
 
@@ -342,15 +399,25 @@ class HookState:
     Args:
       job: as for ``init``; by default, where nothing names a job, one whose
         gradients and means are coded in 8 bits.
+      scaler: the script's ``GradScaler``, if it has one. If a gradient of any rank
+        overflows, all ranks get NaN, and skip the step together; nothing is sent
+        before the whole backward pass is known to be finite.
       timeout, fields: as for ``init``. The rank and the size are those of
         ``torch.distributed``.
 
-    If the script calls ``init`` itself, leave all of them out.
+    If the script calls ``init`` itself, leave out all but ``scaler``.
+
+    Example::
+
+        scaler = torch.amp.GradScaler()
+        model.register_comm_hook(gs.HookState(scaler=scaler), gs.hook)
     """
 
-    def __init__(self, job: Optional[str] = None, *, timeout: float = 1800.0,
+    def __init__(self, job: Optional[str] = None, *, scaler: Any = None,
+                 timeout: float = 1800.0,
                  fields: Optional[Mapping[str, Any]] = None) -> None:
         self._job = job
+        self._scaler = scaler
         self._timeout = timeout
         self._fields = fields
         self._means = None  # type: Optional[GradientMeans]
@@ -373,7 +440,7 @@ class HookState:
             raise ConfigError('a process has one DistributedDataParallel with '
                               'gradsieve.torch.hook, and one HookState',
                               'FAILED_PRECONDITION')
-        self._means = _state.exchange = GradientMeans(session)
+        self._means = _state.exchange = GradientMeans(session, self._scaler)
         return self._means
 
 
@@ -408,8 +475,9 @@ class _Exchange:
     """The model's parameters, and how they get to the bridge and back."""
 
     def __init__(self, session: _session.Session,
-                 optimizer: torch.optim.Optimizer,
-                 model: torch.nn.Module) -> None:
+                 optimizer: torch.optim.Optimizer, model: torch.nn.Module,
+                 on_step: bool) -> None:
+        self.on_step = on_step
         self.seconds = 0.0
         self.copy_seconds = 0.0
         self._swapped = False
@@ -445,7 +513,8 @@ class _Exchange:
                 session.ask(_session.FIRST)
             session.ask(_session.PULL)
             self._copy_out(self._out)
-        self._wrap_step()
+        if on_step:
+            self._wrap_step()
 
     def check_model(self, model: torch.nn.Module) -> None:
         theirs = {id(p) for p in model.parameters()}
@@ -592,12 +661,15 @@ def _check_kinds(optimizer: torch.optim.Optimizer,
 
 def _fingerprint(name: str, parameter: torch.Tensor) -> str:
     """A frozen parameter, which all ranks must have, with a digest of its values."""
-    values = parameter.detach().cpu().contiguous()
-    size = values.numel() * values.element_size()
-    memory = (ctypes.c_char * size).from_address(values.data_ptr()) if size else b''
     return '%s %s %s %s' % (
-        name, list(values.shape), str(values.dtype).replace('torch.', ''),
-        hashlib.blake2b(memory, digest_size=8).hexdigest())
+        name, list(parameter.shape), str(parameter.dtype).replace('torch.', ''),
+        hashlib.blake2b(_bytes_of(parameter), digest_size=8).hexdigest())
+
+
+def _bytes_of(parameter: torch.Tensor) -> bytes:
+    values = parameter.detach().cpu().contiguous()
+    return ctypes.string_at(values.data_ptr(),
+                            values.numel() * values.element_size())
 
 
 def _check_parameter(name: str, parameter: torch.Tensor) -> None:

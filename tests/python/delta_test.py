@@ -343,6 +343,47 @@ class DeltaTest(unittest.TestCase):
                 self.assertTrue(torch.equal(after[name], expected), name)
                 self.assertFalse(torch.equal(after[name], results[0][0][name]))
 
+    def test_a_rank_may_leave_out_a_step(self):
+        def skip(rank):
+            model = make(seed=0)
+            first = copy.deepcopy(model)
+            gs.DistributedOptimizer(SGD(model.parameters()), model,
+                                    exchange_on_step=False)
+            if rank == 0:  # As a GradScaler whose gradient has overflowed.
+                optimizer = SGD(model.parameters())
+                plain_step(model, optimizer, rank, 0)
+            gs.exchange()
+            with gs.server_weights(model):
+                gs.check_weights(model)
+            return first.state_dict(), model.state_dict(), gs.stats()['steps']
+
+        def alone(rank):
+            model = make(seed=0)
+            gs.DistributedOptimizer(SGD(model.parameters()), model)
+            gs.exchange()
+        with Job() as job:
+            for first, last, steps in job.results(skip):
+                self.assertEqual(steps, 1)
+                self.assertGreater(largest_difference(first, last), 0)
+        with Job(ranks=1) as job:
+            error, = job.run(alone)
+            self.assertIsInstance(error, gs.ConfigError)
+            self.assertIn('exchange_on_step=False first', str(error))
+
+    def test_a_rank_that_has_other_weights_is_named(self):
+        def spoil(rank):
+            model = make(seed=0)
+            gs.DistributedOptimizer(SGD(model.parameters()), model)
+            gs.check_weights(model)
+            if rank == 2:
+                with torch.no_grad():
+                    next(model.parameters()).flatten()[0] += 1e-6
+            gs.check_weights(model)
+        with Job(ranks=3) as job:
+            for error in job.run(spoil):
+                self.assertIn('the parameters of rank 2 differ from those of rank 0',
+                              str(error))
+
     def test_the_default_job_needs_nothing_else(self):
         def alone(rank):
             model = make(seed=0)

@@ -231,6 +231,55 @@ class HookErrorsTest(unittest.TestCase):
         self.check(second, gs.NotFinite, text)
         self.check(first, gs.JobFailed, text)
 
+    def test_after_an_overflow_on_one_rank_all_skip_the_step(self):
+        class Scaler:
+            """Scales as torch.amp.GradScaler does, which needs CUDA before torch 2."""
+
+            def get_scale(self):
+                return 1024.0
+
+        def scaled(rank, ranks, folder, more):
+            begin_group(rank, ranks, folder)
+            histories = []
+            for hooked in False, True:
+                torch.manual_seed(rank)
+                plain = Odd()
+                model = DistributedDataParallel(plain)
+                optimizer = torch.optim.SGD(plain.parameters(), lr=0.1)
+                if hooked:
+                    model.register_comm_hook(gs.HookState(scaler=Scaler()), gs.hook)
+                history = []
+                for step in range(4):
+                    optimizer.zero_grad()
+                    factor = float('inf') if step == 2 and rank == 1 else 1024
+                    (loss_of(model, rank, step) * factor).backward()
+                    gradients = [p.grad for p in plain.parameters()
+                                 if p.grad is not None]
+                    if all(bool(g.isfinite().all()) for g in gradients):
+                        for gradient in gradients:
+                            gradient.div_(1024)
+                        optimizer.step()
+                    elif hooked:
+                        assert all(bool(g.isnan().all()) for g in gradients)
+                    history.append({key: value.detach().clone()
+                                    for key, value in plain.state_dict().items()})
+                histories.append(history)
+            gs.check_weights(plain)
+            dist.destroy_process_group()
+            return histories, gs.stats()
+
+        for more in '', 'compressor { name: "topk" ratio: 0.1 }':
+            with Job(2, 1, more, mode=EXCHANGE) as job:
+                results = job.results(scaled, 2, job.folder, more)
+            for histories, stats in results:
+                # The step that was skipped was not exchanged.
+                self.assertEqual(stats['steps'], 3)
+                self.assertEqual(largest_difference([histories[1][1:2],
+                                                     histories[1][2:3]]), 0.0)
+                if not more:
+                    self.assertEqual(largest_difference(histories), 0.0)
+                    self.assertEqual(stats['residual_norm'], 0.0)
+
     def test_a_job_of_the_other_mode_is_refused(self):
         def hook(rank, ranks, folder):
             begin_group(rank, ranks, folder)
