@@ -214,6 +214,15 @@ absl::Status Dialogue::Do(BridgeMessage* message, BridgeMessage* answer) {
       answer->text = StatsText(session_->totals(), norm);
       return absl::OkStatus();
     }
+    case BridgeOp::kSave: {
+      PS_ASSIGN_OR_RETURN(const std::string state, session_->SaveState());
+      answer->b = static_cast<int64_t>(state.size());
+      return WriteMemfd(state, message->fd);
+    }
+    case BridgeOp::kLoad: {
+      PS_ASSIGN_OR_RETURN(const std::string state, ReadMemfd(message->fd));
+      return session_->LoadState(state);
+    }
     case BridgeOp::kFinish:
       return session_->Finish();
   }

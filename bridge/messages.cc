@@ -1,8 +1,11 @@
 #include "bridge/messages.h"
 
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -68,6 +71,17 @@ absl::StatusOr<UniqueFd> TakeDescriptor(msghdr* header) {
   return first;
 }
 
+// Another kind of file might not end, or block.
+absl::StatusOr<int64_t> SizeOfMemfd(const UniqueFd& memfd) {
+  struct stat info = {};
+  if (memfd.get() < 0 || fstat(memfd.get(), &info) != 0 ||
+      !S_ISREG(info.st_mode)) {
+    return absl::InvalidArgumentError(
+        "a message that needs a memfd came without one");
+  }
+  return info.st_size;
+}
+
 }  // namespace
 
 absl::StatusOr<BridgeMessage> DecodeBridgeMessage(absl::string_view bytes) {
@@ -130,6 +144,35 @@ absl::StatusOr<std::optional<BridgeMessage>> ReceiveBridgeMessage(int socket) {
       DecodeBridgeMessage({bytes.data(), static_cast<size_t>(count)}));
   message.fd = std::move(fd);
   return std::optional<BridgeMessage>(std::move(message));
+}
+
+absl::StatusOr<std::string> ReadMemfd(const UniqueFd& memfd) {
+  PS_ASSIGN_OR_RETURN(const int64_t size, SizeOfMemfd(memfd));
+  std::string bytes(size, '\0');
+  for (int64_t done = 0; done < size;) {
+    const ssize_t count =
+        pread(memfd.get(), &bytes[done], bytes.size() - done, done);
+    if (count == 0 || (count < 0 && errno != EINTR)) {
+      return absl::InvalidArgumentError("a memfd became shorter");
+    }
+    done += std::max<ssize_t>(count, 0);
+  }
+  return bytes;
+}
+
+absl::Status WriteMemfd(absl::string_view bytes, const UniqueFd& memfd) {
+  PS_RETURN_IF_ERROR(SizeOfMemfd(memfd).status());
+  for (size_t done = 0; done < bytes.size();) {
+    const ssize_t count = pwrite(memfd.get(), bytes.data() + done,
+                                 bytes.size() - done, static_cast<off_t>(done));
+    if (count < 0 && errno != EINTR) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("cannot write ", bytes.size(),
+                       " bytes to a memfd: ", std::strerror(errno)));
+    }
+    done += std::max<ssize_t>(count, 0);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status SendBridgeMessage(int socket, const BridgeMessage& message) {

@@ -21,6 +21,8 @@
 //   SERVERS                        yes
 //   AVERAGE  f32 values as text    yes: -, -, their means
 //   STATS                          yes: -, -, lines "name value"
+//   SAVE     + an empty memfd      yes: the number of bytes in it
+//   LOAD     + what SAVE wrote     yes
 //   FINISH                         yes
 //   ABORT    the reason as text    yes
 //
@@ -62,8 +64,10 @@ enum class BridgeOp : uint8_t {
   kServers = 9,
   kAverage = 10,
   kStats = 11,
-  kFinish = 12,
-  kAbort = 13,
+  kSave = 12,
+  kLoad = 13,
+  kFinish = 14,
+  kAbort = 15,
 };
 
 struct BridgeMessage {
@@ -83,6 +87,11 @@ std::string EncodeBridgeMessage(const BridgeMessage& message);
 // DecodeBridgeMessage, for more than one descriptor too; kUnavailable if the
 // socket fails.
 absl::StatusOr<std::optional<BridgeMessage>> ReceiveBridgeMessage(int socket);
+
+// The contents of a memfd that came with a message; and writes them to one.
+// Errors: kInvalidArgument if no memfd came; kResourceExhausted.
+absl::StatusOr<std::string> ReadMemfd(const UniqueFd& memfd);
+absl::Status WriteMemfd(absl::string_view bytes, const UniqueFd& memfd);
 
 // Also sends message.fd, if there is one. Errors: kUnavailable.
 absl::Status SendBridgeMessage(int socket, const BridgeMessage& message);

@@ -9,6 +9,7 @@
 #include "common/clock.h"
 #include "common/data_description.h"
 #include "common/status_macros.h"
+#include "compressors/state_io.h"
 #include "glog/logging.h"
 #include "worker/bucket_plan.h"
 #include "worker/exchange_stats.h"
@@ -18,6 +19,8 @@ namespace {
 
 // Servers only compare it.
 constexpr int64_t kWithoutEnd = int64_t{1} << 53;
+
+constexpr absl::string_view kStateKind = "bridge";
 
 // So that workers with other tensors, or the same in another order, are
 // refused.
@@ -188,15 +191,7 @@ absl::Status BridgeSession::AwaitPush() {
         absl::StrCat("WAIT before READY of bucket ", next_bucket_));
   }
   PS_ASSIGN_OR_RETURN(const ExchangeStats stats, pipeline_->Await());
-  const auto ahead =
-      static_cast<float>(options_.config->worker_optimizer().step_ahead());
-  for (size_t b = 0; !exchanges() && b < context_.buckets.size(); ++b) {
-    const Bucket& bucket = context_.buckets[b];
-    const Tensor& residual = *pipeline_->residuals()->of(static_cast<int>(b));
-    PS_RETURN_IF_ERROR(backend_->sparse().AddScaled(
-        {x_.data() + bucket.begin, 1}, {residual.data(), -ahead}, bucket.size(),
-        options_.out + bucket.begin));
-  }
+  PS_RETURN_IF_ERROR(WriteWeights());
   push_ = stats.next_push;
   state_ = State::kBetweenPushes;
   ++totals_.pushes;
@@ -211,6 +206,20 @@ absl::Status BridgeSession::AwaitPush() {
     pipeline_->IterationTook(absl::ToDoubleSeconds(now - *last_push_ended_));
   }
   last_push_ended_ = now;
+  return absl::OkStatus();
+}
+
+absl::Status BridgeSession::WriteWeights() {
+  if (exchanges()) return absl::OkStatus();
+  const auto ahead =
+      static_cast<float>(options_.config->worker_optimizer().step_ahead());
+  for (size_t b = 0; b < context_.buckets.size(); ++b) {
+    const Bucket& bucket = context_.buckets[b];
+    const Tensor& residual = *pipeline_->residuals()->of(static_cast<int>(b));
+    PS_RETURN_IF_ERROR(backend_->sparse().AddScaled(
+        {x_.data() + bucket.begin, 1}, {residual.data(), -ahead}, bucket.size(),
+        options_.out + bucket.begin));
+  }
   return absl::OkStatus();
 }
 
@@ -242,6 +251,26 @@ absl::Status BridgeSession::Average(std::vector<float>* values) {
       servers_->AverageStatistics(averagings_++, &averaged_).status());
   std::copy_n(averaged_.data(), values->size(), values->begin());
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> BridgeSession::SaveState() {
+  PS_RETURN_IF_ERROR(Require(State::kBetweenPushes, "SAVE"));
+  StateWriter writer(kStateKind);
+  PS_ASSIGN_OR_RETURN(const std::string residuals,
+                      pipeline_->residuals()->Save());
+  writer.PutBytes(residuals);
+  PS_RETURN_IF_ERROR(pipeline_->Save(&writer));
+  return std::move(writer).Finish();
+}
+
+absl::Status BridgeSession::LoadState(absl::string_view state) {
+  PS_RETURN_IF_ERROR(Require(State::kBetweenPushes, "LOAD"));
+  PS_ASSIGN_OR_RETURN(StateReader reader, StateReader::Open(kStateKind, state));
+  PS_ASSIGN_OR_RETURN(const absl::string_view residuals, reader.GetBytes());
+  PS_RETURN_IF_ERROR(pipeline_->residuals()->Load(residuals));
+  PS_RETURN_IF_ERROR(pipeline_->Load(&reader));
+  PS_RETURN_IF_ERROR(reader.Finish());
+  return WriteWeights();
 }
 
 absl::Status BridgeSession::Finish() {

@@ -23,6 +23,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/consistency.h"
 #include "proto/config.pb.h"
@@ -109,6 +110,14 @@ class BridgeSession {
   // kFailedPrecondition where workers drift apart.
   absl::Status Average(std::vector<float>* values);
 
+  // Between pushes: what this worker has not sent yet, and its compressors'
+  // state. LoadState takes it back in a session with the same tensors and
+  // compressor, and in delta mode writes the weights to go on with to `out`.
+  // Errors of LoadState: also kDataLoss for bytes that SaveState has not
+  // written for such a session.
+  absl::StatusOr<std::string> SaveState();
+  absl::Status LoadState(absl::string_view state);
+
   // Tells all servers that this worker is done, and waits for the others. Where
   // workers drift apart, waits before until all have made as many pushes or are
   // done, and writes the servers' weights to `in`.
@@ -132,6 +141,8 @@ class BridgeSession {
   absl::Status Require(State state, const char* call) const;
   // Reads the bucket's part of `in` once, since it may change at any time.
   absl::Status TakeStep(int bucket);
+  // In delta mode: x - a e, to `out`.
+  absl::Status WriteWeights();
   // That of a bucket whose push has failed, if this is not finite.
   absl::Status ExplainFailure(int bucket, const absl::Status& failure);
 

@@ -24,15 +24,18 @@ class GradientMeans:
       copy_seconds: of these, between DDP's buckets and the bridge.
     """
 
-    def __init__(self, session: _session.Session, scaler: Any) -> None:
+    def __init__(self, session: _session.Session, scaler: Any,
+                 saved: bytes) -> None:
         """Args:
           session: with the bridge.
           scaler: the GradScaler by whose scale gradients are multiplied; or None.
+          saved: the bridge's state with which to begin; empty: none.
         """
         self.seconds = 0.0
         self.copy_seconds = 0.0
         self._session = session
         self._scaler = scaler
+        self._saved = saved
         self._scale = 1.0  # Of this pass.
         # By identity; they stay alive in _parameters.
         self._numbers = {}  # type: Dict[int, int]
@@ -83,6 +86,8 @@ class GradientMeans:
         buckets = self._session.open(
             [('parameter %d' % number, list(p.shape) or [1])
              for number, p in enumerate(self._parameters)])
+        if self._saved:
+            self._session.load(self._saved)
         self._bucket_of = buckets
         self._sizes = [buckets.count(b) for b in range(max(buckets) + 1)]
         self._in, self._out = views_of(self._session.block, self._parameters)

@@ -17,11 +17,11 @@ from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 from gradsieve._errors import Error, Forked, Interrupted, ConfigError, error_of
 
 PROTOCOL = 1
-(JOB, SAME, OPEN, FIRST, PULL, BEGIN, READY, WAIT, SERVERS, AVERAGE, STATS, FINISH,
- ABORT) = range(1, 14)
+(JOB, SAME, OPEN, FIRST, PULL, BEGIN, READY, WAIT, SERVERS, AVERAGE, STATS, SAVE,
+ LOAD, FINISH, ABORT) = range(1, 16)
 _NAMES = {JOB: 'JOB', OPEN: 'OPEN', FIRST: 'FIRST', PULL: 'PULL', WAIT: 'WAIT',
-          SERVERS: 'SERVERS', AVERAGE: 'AVERAGE', STATS: 'STATS',
-          FINISH: 'FINISH', ABORT: 'ABORT'}
+          SERVERS: 'SERVERS', AVERAGE: 'AVERAGE', STATS: 'STATS', SAVE: 'SAVE',
+          LOAD: 'LOAD', FINISH: 'FINISH', ABORT: 'ABORT'}
 
 _MESSAGE = struct.Struct('<BBHiqd')
 _HEADER = struct.Struct('<8sIIQQ')
@@ -203,6 +203,27 @@ class Session:
         lines = self.ask(STATS).text.splitlines()
         return {name: float(value)
                 for name, value in (line.split(' ') for line in lines)}
+
+    def save(self) -> bytes:
+        """The bridge's state: what was not sent yet."""
+        fd = os.memfd_create('gradsieve-state', os.MFD_CLOEXEC)
+        try:
+            size = self.ask(SAVE, fd).b
+            with mmap.mmap(fd, size, prot=mmap.PROT_READ) as memory:
+                return memory[:]
+        finally:
+            os.close(fd)
+
+    def load(self, state: bytes) -> None:
+        """Takes back what ``save`` has returned."""
+        fd = os.memfd_create('gradsieve-state', os.MFD_CLOEXEC)
+        try:
+            os.ftruncate(fd, len(state))
+            with mmap.mmap(fd, len(state)) as memory:
+                memory[:] = state
+            self.ask(LOAD, fd)
+        finally:
+            os.close(fd)
 
     def finish(self) -> None:
         """Waits for all workers, and ends the session."""

@@ -52,7 +52,8 @@ __all__ = [
     'ConfigError', 'DistributedOptimizer', 'Error', 'Forked', 'HookState',
     'Interrupted', 'JobFailed', 'NotFinite', 'ServerLost', 'StartupTimeout',
     'average', 'average_buffers', 'check_weights', 'exchange', 'finish', 'hook',
-    'init', 'is_leader', 'rank', 'server_weights', 'size', 'stats',
+    'init', 'is_leader', 'load_state_dict', 'rank', 'server_weights', 'size',
+    'state_dict', 'stats',
 ]
 
 _Optimizer = TypeVar('_Optimizer', bound=torch.optim.Optimizer)
@@ -66,6 +67,7 @@ class _State:
         self.session = None  # type: Optional[_session.Session]
         self.servers = _servers.Servers()
         self.num_sessions = 0
+        self.saved = b''  # By load_state_dict, for the hook's first pass.
         self.own_job = ''  # A file, if no job was given.
         self.exchange = None  # type: Union[None, _Exchange, GradientMeans]
         self.hooked = False
@@ -349,6 +351,45 @@ def check_weights(model: torch.nn.Module) -> None:
                         ', '.join(map(str, others)), 'DATA_LOSS')
 
 
+def state_dict() -> Dict[str, torch.Tensor]:
+    """What this rank must keep beside its model and its optimizer: the elements that
+    it has not sent yet, and its compressors' state. Each rank saves its own, after
+    the same step.
+
+    Example::
+
+        torch.save({'optimizer': optimizer.state_dict(), 'gradsieve': gs.state_dict()},
+                   'rank%d.pt' % gs.rank())
+    """
+    session = _session_here()
+    if _state.exchange is None:
+        raise ConfigError('state_dict needs DistributedOptimizer or the hook first',
+                          'FAILED_PRECONDITION')
+    with session.use():
+        state = session.save()
+    return {'state': torch.frombuffer(bytearray(state), dtype=torch.uint8)}
+
+
+def load_state_dict(state: Mapping[str, torch.Tensor]) -> None:
+    """Takes back what ``state_dict`` has returned to the same rank, before its first
+    step: after ``DistributedOptimizer``, whose model has been loaded with what was
+    saved within ``server_weights``; or before the first backward pass with ``hook``.
+    A run that goes on so has the bits of one that was not interrupted, unless the
+    compressor draws random numbers or the servers' ``optimizer`` has a state.
+
+    Example::
+
+        saved = torch.load('rank%d.pt' % gs.rank())
+        optimizer.load_state_dict(saved['optimizer'])
+        gs.load_state_dict(saved['gradsieve'])
+    """
+    saved = _bytes_of(state['state'])
+    if isinstance(_state.exchange, _Exchange):
+        _state.exchange.load(saved)
+    else:
+        _state.saved = saved
+
+
 def stats() -> Dict[str, float]:
     """What has been exchanged so far.
 
@@ -440,7 +481,8 @@ class HookState:
             raise ConfigError('a process has one DistributedDataParallel with '
                               'gradsieve.torch.hook, and one HookState',
                               'FAILED_PRECONDITION')
-        self._means = _state.exchange = GradientMeans(session, self._scaler)
+        self._means = _state.exchange = GradientMeans(session, self._scaler,
+                                                     _state.saved)
         return self._means
 
 
@@ -539,6 +581,11 @@ class _Exchange:
             session.ask(_session.WAIT)
             self._copy_out(self._out)
         self.seconds += time.perf_counter() - start
+
+    def load(self, saved: bytes) -> None:
+        with self._session.use():
+            self._session.load(saved)
+            self._copy_out(self._out)
 
     def finished(self) -> None:
         """The session has ended."""

@@ -154,14 +154,14 @@ class TrainingProcess {
   float* in() { return static_cast<float*>(map_) + in_; }
   float* out() { return static_cast<float*>(map_) + out_; }
 
-  void Tell(BridgeOp op, int a = 0, const std::string& text = "") {
+  void Tell(BridgeOp op, int a = 0, const std::string& text = "",
+            const UniqueFd& memfd = UniqueFd()) {
     BridgeMessage message;
     message.op = op;
     message.a = a;
     message.text = text;
-    if (op == BridgeOp::kOpen) {
-      message.fd = UniqueFd(fcntl(memfd_.get(), F_DUPFD_CLOEXEC, 0));
-    }
+    const int sent = op == BridgeOp::kOpen ? memfd_.get() : memfd.get();
+    if (sent >= 0) message.fd = UniqueFd(fcntl(sent, F_DUPFD_CLOEXEC, 0));
     EXPECT_TRUE(SendBridgeMessage(socket_.get(), message).ok());
   }
   BridgeMessage Answer() {
@@ -439,6 +439,65 @@ TEST(Dialogue, AveragesNumbersOverAllRanks) {
       });
     }
   }
+}
+
+TEST(Dialogue, SavesWhatIsNotSentYet) {
+  for (const JobConfig& each : {Job(1, "topk"), ExchangeJob(1, "topk")}) {
+    const UniqueFd first = MakeMemfd("", 0, /*sealed=*/false);
+    const UniqueFd second = MakeMemfd("", 0, /*sealed=*/false);
+    double norm = 0;
+    {
+      JobConfig job = each;
+      const Servers servers(&job);
+      auto ranks = Start(job);
+      for (int64_t i = 0; i < kElements; ++i) {
+        ranks[0]->in()[i] = ranks[0]->out()[i] - StepOf(0, 0, i);
+      }
+      ranks[0]->StartPush();
+      ASSERT_TRUE(ranks[0]->Await().ok());
+      ranks[0]->Tell(BridgeOp::kSave, 0, "", first);
+      ASSERT_TRUE(ranks[0]->Await().ok());
+      norm = StatsOf(ranks[0].get())["residual_norm"];
+    }
+    EXPECT_GT(norm, 0);
+    JobConfig job = each;
+    const Servers servers(&job);
+    auto ranks = Start(job);
+    ranks[0]->Tell(BridgeOp::kLoad, 0, "", first);
+    const absl::Status loaded = ranks[0]->Await();
+    ASSERT_TRUE(loaded.ok()) << loaded;
+    EXPECT_EQ(StatsOf(ranks[0].get())["residual_norm"], norm);
+    if (!AnswersMeans(job)) {
+      double squares = 0;
+      for (int64_t i = 0; i < kElements; ++i) {
+        const double e = static_cast<float>(i) / 100 - ranks[0]->out()[i];
+        squares += e * e;
+      }
+      EXPECT_NEAR(std::sqrt(squares), norm, 1e-3 * norm);
+    }
+    ranks[0]->Tell(BridgeOp::kSave, 0, "", second);
+    const BridgeMessage saved = ranks[0]->Answer();
+    ASSERT_TRUE(ranks[0]->StatusOf(saved).ok()) << saved.text;
+    EXPECT_EQ(ReadMemfd(second).value(), ReadMemfd(first).value());
+    EXPECT_EQ(ReadMemfd(second)->size(), saved.b);
+  }
+}
+
+TEST(Dialogue, RefusesAStateThatIsNotItsOwn) {
+  const auto answer = [](const UniqueFd& state) {
+    JobConfig job = Job(1, "topk");
+    const Servers servers(&job);
+    auto ranks = Start(job);
+    ranks[0]->Tell(BridgeOp::kLoad, 0, "", state);
+    return ranks[0]->Await();
+  };
+  EXPECT_EQ(answer(UniqueFd()).message(),
+            "a message that needs a memfd came without one");
+  EXPECT_EQ(answer(UniqueFd(eventfd(0, EFD_CLOEXEC))).code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(answer(MakeMemfd("", 0)).code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(answer(MakeMemfd(std::string(100, 'x'), 100)).code(),
+            absl::StatusCode::kDataLoss);
 }
 
 TEST(Dialogue, RefusesToAveragePartsOfNumbers) {

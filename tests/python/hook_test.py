@@ -280,6 +280,35 @@ class HookErrorsTest(unittest.TestCase):
                     self.assertEqual(largest_difference(histories), 0.0)
                     self.assertEqual(stats['residual_norm'], 0.0)
 
+    def test_a_run_that_goes_on_has_the_bits_of_one_that_did_not_stop(self):
+        def run(rank, ranks, folder, steps, saved=None):
+            begin_group(rank, ranks, folder)
+            torch.manual_seed(0)
+            plain = Odd()
+            optimizer = OPTIMIZERS['adamw'](plain.parameters())
+            if saved is not None:
+                plain.load_state_dict(saved[0]['model'])
+                optimizer.load_state_dict(saved[rank]['optimizer'])
+                gs.load_state_dict(saved[rank]['gradsieve'])
+            model = DistributedDataParallel(plain)
+            model.register_comm_hook(gs.HookState(), gs.hook)
+            for step in steps:
+                step_once(model, optimizer, rank, step, {})
+            dist.destroy_process_group()
+            return {'model': plain.state_dict(), 'gradsieve': gs.state_dict(),
+                    'optimizer': optimizer.state_dict()}
+        more = 'compressor { name: "topk" ratio: 0.1 }'
+        saved = None
+        for steps in range(3), range(3, 6):
+            with Job(2, 1, more, mode=EXCHANGE) as job:
+                saved = job.results(run, 2, job.folder, steps, saved)
+        with Job(2, 1, more, mode=EXCHANGE) as job:
+            for whole, parts in zip(job.results(run, 2, job.folder, range(6)), saved):
+                self.assertEqual(largest_difference([[whole['model']],
+                                                     [parts['model']]]), 0.0)
+                self.assertTrue(torch.equal(whole['gradsieve']['state'],
+                                            parts['gradsieve']['state']))
+
     def test_a_job_of_the_other_mode_is_refused(self):
         def hook(rank, ranks, folder):
             begin_group(rank, ranks, folder)
