@@ -114,12 +114,15 @@ std::string JobText(const JobConfig& job) {
       "\nname ", job.name(), "\n");
 }
 
-std::string StatsText(const BridgeTotals& totals, double residual_norm) {
-  return absl::StrCat("steps ", totals.pushes, "\nbytes_up ", totals.bytes_up,
-                      "\nbytes_down ", totals.bytes_down, "\ncompress_seconds ",
-                      totals.compress, "\nawait_seconds ", totals.await,
-                      "\napply_seconds ", totals.apply, "\nresidual_norm ",
-                      residual_norm, "\n");
+std::string StatsText(const PushRecords& records, int num_workers,
+                      double residual_norm) {
+  const RunTotals& totals = records.totals();
+  const Timings& timings = records.timings();
+  return absl::StrCat(
+      "steps ", records.num_pushes(), "\nbytes_up ", totals.bytes_up,
+      "\nbytes_down ", totals.bytes_down / num_workers, "\ncompress_seconds ",
+      timings.compress, "\nawait_seconds ", timings.await, "\napply_seconds ",
+      timings.apply, "\nresidual_norm ", residual_norm, "\n");
 }
 
 absl::Status Dialogue::Open(BridgeMessage* message, BridgeMessage* answer) {
@@ -137,6 +140,8 @@ absl::Status Dialogue::Open(BridgeMessage* message, BridgeMessage* answer) {
   session.name = options_.name;
   session.parameters = block_->tensors();
   session.same = same_;
+  session.run_directory = options_.run_directory;
+  session.observers = options_.observers;
   session.in = block_->in();
   session.out = block_->out();
   session.interruption = &interruption_;
@@ -185,12 +190,13 @@ absl::Status Dialogue::Do(BridgeMessage* message, BridgeMessage* answer) {
     case BridgeOp::kPull:
       return session_->Pull();
     case BridgeOp::kBegin:
-      return session_->BeginPush();
+      return session_->BeginPush(
+          message->a == 0 ? std::nullopt : std::optional<double>(message->c));
     case BridgeOp::kReady:
       return session_->Ready(message->a);
     case BridgeOp::kWait:
       PS_RETURN_IF_ERROR(session_->AwaitPush());
-      answer->b = session_->totals().pushes;
+      answer->b = session_->records().num_pushes();
       return absl::OkStatus();
     case BridgeOp::kServers:
       return session_->ReadServersWeights();
@@ -211,7 +217,8 @@ absl::Status Dialogue::Do(BridgeMessage* message, BridgeMessage* answer) {
     }
     case BridgeOp::kStats: {
       PS_ASSIGN_OR_RETURN(const double norm, session_->ResidualNorm());
-      answer->text = StatsText(session_->totals(), norm);
+      answer->text = StatsText(session_->records(),
+                               options_.config->cluster().num_workers(), norm);
       return absl::OkStatus();
     }
     case BridgeOp::kSave: {

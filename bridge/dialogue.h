@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "proto/config.pb.h"
+#include "worker/records/training_observer.h"
 
 namespace ps {
 
@@ -17,8 +19,10 @@ struct DialogueOptions {
   absl::StatusOr<JobConfig> config;
   int worker_rank = 0;
   uint64_t incarnation = 0;
-  std::string name;  // As in BridgeSessionOptions.
-  int socket = -1;   // Of type SOCK_SEQPACKET. Not owned.
+  std::string name;           // As in BridgeSessionOptions.
+  std::string run_directory;  // As in BridgeSessionOptions, as is the next one.
+  std::vector<TrainingObserver*> observers;
+  int socket = -1;  // Of type SOCK_SEQPACKET. Not owned.
   // Readable when the training process has ended, which may leave the socket
   // open in its children; -1: only the socket counts. Not owned.
   int process = -1;

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,18 +20,32 @@
 #include "common/flags.h"
 #include "common/job_fields.h"
 #include "common/program.h"
+#include "common/status_macros.h"
 #include "common/unique_fd.h"
 #include "glog/logging.h"
+#include "monitoring/metrics_server.h"
+#include "monitoring/process_metrics.h"
 #include "transport/grpc_log.h"
+#include "worker/page/page_server.h"
+#include "worker/records/training_observer.h"
+#include "worker/records/worker_metrics.h"
 
 namespace ps {
 namespace {
+
+std::string TextFromEnvironment(const char* name) {
+  const char* const text = std::getenv(name);
+  return text == nullptr ? "" : text;
+}
 
 struct Flags {
   std::string config;
   int rank = -1;
   int socket = -1;
   int parent = 0;
+  std::string run_dir;
+  std::string page;
+  std::string metrics_listen;
   std::vector<std::string> overrides;
 };
 
@@ -53,6 +69,37 @@ CommandText Text() {
   return text;
 }
 
+// Who follows the pushes.
+struct Observers {
+  explicit Observers(int rank) : metrics(rank) {}
+
+  WorkerMetrics metrics;
+  std::unique_ptr<MetricsServer> metrics_server;
+  std::unique_ptr<PageServer> page;
+  std::vector<TrainingObserver*> all;
+};
+
+absl::Status Start(const Flags& flags, const JobConfig& config,
+                   Observers* observers) {
+  if (!flags.metrics_listen.empty()) {
+    MetricsServer::Sources sources = observers->metrics.sources();
+    sources.push_back(ProcessMetrics());
+    PS_ASSIGN_OR_RETURN(observers->metrics_server,
+                        MetricsServer::Start(flags.metrics_listen, sources));
+    observers->all.push_back(&observers->metrics);
+  }
+  if (flags.rank != 0 || flags.page.empty()) return absl::OkStatus();
+  PageServerOptions page;
+  page.address = flags.page;
+  page.config = &config;
+  page.run_directory = flags.run_dir;
+  PS_ASSIGN_OR_RETURN(observers->page, PageServer::Start(page));
+  observers->all.push_back(observers->page->observer());
+  std::fprintf(stderr, "the page of this job is %s\n",
+               observers->page->url().c_str());
+  return absl::OkStatus();
+}
+
 absl::Status Run(const Flags& flags) {
   // Readable when that process has ended. glibc has had a function for it only
   // since 2.36.
@@ -69,6 +116,15 @@ absl::Status Run(const Flags& flags) {
   options.name = ProcessName(flags.parent);
   options.socket = flags.socket;
   options.process = parent.get();
+  Observers observers(flags.rank);
+  // Without servers, this process only reads the job.
+  if (options.config.ok() && options.config->cluster().servers_size() > 0) {
+    if (flags.rank == 0) options.run_directory = flags.run_dir;
+    const absl::Status started = Start(flags, *options.config, &observers);
+    // The training process hears it.
+    if (!started.ok()) options.config = started;
+    options.observers = observers.all;
+  }
   return Converse(options);
 }
 
@@ -91,6 +147,24 @@ int Main(int argc, char** argv) {
       &flags.socket);
   command_line.AddRequiredOption("parent", "PID", "The training process.",
                                  &flags.parent);
+  // As options of the program that started the training process.
+  flags.run_dir = TextFromEnvironment("GRADSIEVE_RUN_DIR");
+  flags.page = TextFromEnvironment("GRADSIEVE_PAGE");
+  flags.metrics_listen = TextFromEnvironment("GRADSIEVE_METRICS_LISTEN");
+  command_line.AddOption("run-dir", "DIR",
+                         "Where worker 0 records metrics and a summary; by "
+                         "default the variable GRADSIEVE_RUN_DIR.",
+                         &flags.run_dir);
+  command_line.AddOption("page", "ADDRESS",
+                         "Worker 0 serves a page that shows the training at "
+                         "http://ADDRESS/; by default the variable "
+                         "GRADSIEVE_PAGE.",
+                         &flags.page);
+  command_line.AddOption("metrics-listen", "ADDRESS",
+                         "Serve metrics to Prometheus at "
+                         "http://ADDRESS/metrics; by default the variable "
+                         "GRADSIEVE_METRICS_LISTEN.",
+                         &flags.metrics_listen);
   AddOverrides(&command_line, &flags.overrides);
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
   return ExitCodeFor(Run(flags));

@@ -15,7 +15,8 @@
 //   OPEN     + the shared block    yes: number of buckets
 //   FIRST                          yes
 //   PULL                           yes
-//   BEGIN                          no
+//   BEGIN    whether the loss is
+//            told, -, the loss     no
 //   READY    bucket                no
 //   WAIT                           yes: number of pushes so far
 //   SERVERS                        yes

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/clock.h"
 #include "common/data_description.h"
 #include "common/status_macros.h"
 #include "compressors/state_io.h"
@@ -86,6 +85,12 @@ absl::Status BridgeSession::Join() {
   const ParameterInfo& last = options_.parameters.back();
   const int64_t n = last.offset + NumElements(last.shape);
   PS_ASSIGN_OR_RETURN(steps_, backend_->Allocate({n}));
+  PushRecordsOptions records;
+  records.config = options_.config;
+  records.num_parameters = n;
+  records.run_directory = options_.run_directory;
+  records.observers = options_.observers;
+  PS_ASSIGN_OR_RETURN(records_, PushRecords::Create(records));
   if (!exchanges()) {
     PS_ASSIGN_OR_RETURN(x_, backend_->Allocate({n}));
     return absl::OkStatus();
@@ -129,9 +134,10 @@ absl::Status BridgeSession::Pull() {
   return absl::OkStatus();
 }
 
-absl::Status BridgeSession::BeginPush() {
+absl::Status BridgeSession::BeginPush(std::optional<double> loss) {
   PS_RETURN_IF_ERROR(Require(State::kBetweenPushes, "BEGIN"));
   pipeline_->Begin(push_, steps_, x_);
+  loss_ = loss;
   next_bucket_ = 0;
   state_ = State::kPushing;
   return absl::OkStatus();
@@ -180,7 +186,7 @@ absl::Status BridgeSession::Ready(int bucket) {
   ++next_bucket_;
   PS_RETURN_IF_ERROR(TakeStep(bucket));
   const absl::Status sent =
-      pipeline_->Ready(/*loss=*/0, context_.buckets[bucket].begin);
+      pipeline_->Ready(loss_.value_or(0), context_.buckets[bucket].begin);
   return sent.ok() ? sent : ExplainFailure(bucket, sent);
 }
 
@@ -194,18 +200,11 @@ absl::Status BridgeSession::AwaitPush() {
   PS_RETURN_IF_ERROR(WriteWeights());
   push_ = stats.next_push;
   state_ = State::kBetweenPushes;
-  ++totals_.pushes;
-  totals_.bytes_up += stats.bytes_up;
-  totals_.bytes_down += stats.bytes_down;
-  totals_.compress += stats.timings.compress;
-  totals_.await += stats.timings.await;
-  totals_.apply += stats.timings.apply;
+  PS_ASSIGN_OR_RETURN(
+      const std::optional<double> seconds,
+      records_->Push(stats, loss_.has_value(), pipeline_.get()));
   // With what the other process does in between.
-  const absl::Time now = SteadyClock()->Now();
-  if (last_push_ended_.has_value()) {
-    pipeline_->IterationTook(absl::ToDoubleSeconds(now - *last_push_ended_));
-  }
-  last_push_ended_ = now;
+  if (seconds.has_value()) pipeline_->IterationTook(*seconds);
   return absl::OkStatus();
 }
 
@@ -280,7 +279,9 @@ absl::Status BridgeSession::Finish() {
     PS_RETURN_IF_ERROR(servers_->Pull(push_, averagings_, &x_, &averaged_));
     PS_RETURN_IF_ERROR(ReadServersWeights());
   }
-  return Annotate(link_.client->Finish(absl::OkStatus()), "at the end");
+  PS_RETURN_IF_ERROR(
+      Annotate(link_.client->Finish(absl::OkStatus()), "at the end"));
+  return records_->Close();
 }
 
 void BridgeSession::GiveUp(const absl::Status& why) {

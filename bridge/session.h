@@ -24,7 +24,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/time/time.h"
+#include "bridge/push_records.h"
 #include "common/consistency.h"
 #include "proto/config.pb.h"
 #include "tensor/backend.h"
@@ -33,6 +33,7 @@
 #include "transport/interruption.h"
 #include "worker/gradient_pipeline.h"
 #include "worker/join_cluster.h"
+#include "worker/records/training_observer.h"
 #include "worker/server_state.h"
 #include "worker/worker_context.h"
 
@@ -49,6 +50,9 @@ struct BridgeSessionOptions {
   // All parameters, one after the other: from the other process, and to it.
   float* in = nullptr;
   float* out = nullptr;
+  // Where the pushes are recorded; empty: nowhere.
+  std::string run_directory;
+  std::vector<TrainingObserver*> observers;
   // Ends waits for servers; null: nothing does.
   Interruption* interruption = nullptr;
   // None of the pointers is owned; all outlive the session.
@@ -56,16 +60,6 @@ struct BridgeSessionOptions {
 
 // The most numbers of one call of Average.
 constexpr size_t kMaxAveraged = 1024;
-
-// Since the session began. Times are seconds of this worker.
-struct BridgeTotals {
-  int64_t pushes = 0;
-  int64_t bytes_up = 0;    // All workers' pushes.
-  int64_t bytes_down = 0;  // This worker's answers.
-  double compress = 0;
-  double await = 0;
-  double apply = 0;
-};
 
 // Not thread-safe. In delta mode SetFirstWeights by rank 0 and then Pull come
 // first. A push is BeginPush, Ready for every bucket in order, AwaitPush. Calls
@@ -93,7 +87,9 @@ class BridgeSession {
   // have some.
   absl::Status Pull();
 
-  absl::Status BeginPush();
+  // `loss` is that of the step, of which servers take the mean over all workers
+  // for the records; none if the other process does not tell it.
+  absl::Status BeginPush(std::optional<double> loss);
   // `in` has the other process's weights, or gradient, of this bucket. Errors:
   // also kOutOfRange for a step or gradient that is not finite, where the job
   // does not skip it; kInvalidArgument for a bucket that is not the next one.
@@ -127,7 +123,8 @@ class BridgeSession {
   // Must be the last call.
   void GiveUp(const absl::Status& why);
 
-  BridgeTotals totals() const { return totals_; }
+  // What was exchanged since the session began.
+  const PushRecords& records() const { return *records_; }
   // Euclidean norm of what has not been sent yet. Costs a pass over memory.
   absl::StatusOr<double> ResidualNorm() { return pipeline_->ResidualNorm(); }
 
@@ -159,8 +156,8 @@ class BridgeSession {
   int next_bucket_ = 0;  // Of the push.
   int64_t push_ = 0;
   int64_t averagings_ = 0;
-  std::optional<absl::Time> last_push_ended_;
-  BridgeTotals totals_;
+  std::optional<double> loss_;
+  std::unique_ptr<PushRecords> records_;
 };
 
 }  // namespace ps

@@ -11,7 +11,7 @@ namespace ps {
 
 // The state in a snapshot.
 struct EarlyStoppingState {
-  // The score of the last improvement (worker/evaluation.h).
+  // The score of the last improvement (worker/records/evaluation.h).
   std::optional<double> best_score;
   int64_t without_improvement = 0;  // The number of evaluations since then.
 };

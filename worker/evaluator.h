@@ -12,7 +12,7 @@
 #include "data/dataset.h"
 #include "models/model.h"
 #include "tensor/tensor.h"
-#include "worker/evaluation.h"
+#include "worker/records/evaluation.h"
 
 namespace ps {
 

@@ -26,8 +26,8 @@
 #include "worker/job_check.h"
 #include "worker/join_cluster.h"
 #include "worker/page/page_server.h"
+#include "worker/records/worker_metrics.h"
 #include "worker/trainer.h"
-#include "worker/worker_metrics.h"
 
 namespace ps {
 namespace {

@@ -11,8 +11,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "worker/early_stopping.h"
+#include "worker/records/run_totals.h"
 #include "worker/residuals.h"
-#include "worker/run_totals.h"
 #include "worker/training_plan.h"
 
 namespace ps {

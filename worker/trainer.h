@@ -13,7 +13,7 @@
 #include "absl/time/time.h"
 #include "proto/config.pb.h"
 #include "worker/evaluator.h"
-#include "worker/run_totals.h"
+#include "worker/records/run_totals.h"
 
 namespace ps {
 

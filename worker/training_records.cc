@@ -6,14 +6,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/consistency.h"
+#include "common/data_description.h"
 #include "common/schedule.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
 #include "models/model.h"
 #include "tensor/backend.h"
 #include "worker/bucket_plan.h"
-#include "worker/record_contents.h"
-#include "worker/traffic_advice.h"
+#include "worker/records/traffic_advice.h"
 
 namespace ps {
 namespace {
@@ -23,6 +23,15 @@ constexpr int64_t kNormsEvery = 10;
 // Compressors have settled after this many pushes.
 constexpr int64_t kPushesBeforeAdvice = 20;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+RunHeader HeaderOf(const JobConfig& config, const TrainingParts& parts) {
+  RunHeader header = HeaderOf(config, parts.model->num_parameters());
+  header.total_iterations = parts.plan->total_iterations;
+  header.iterations_per_epoch = parts.plan->sampler.iterations_per_epoch();
+  header.class_names = parts.data.train->class_names();
+  header.data = MeaningOfNumbers(parts.data.description.text());
+  return header;
+}
 
 // Adds advice when results cannot be written at the end. The code makes the
 // exit code say that a restart may help, whatever the file system's is.

@@ -13,7 +13,7 @@
 #include "formats/safetensors.h"
 #include "glog/logging.h"
 #include "transport/weights_digest.h"
-#include "worker/model_values.h"
+#include "worker/records/model_values.h"
 
 namespace ps {
 namespace {

@@ -14,7 +14,7 @@
 #include "storage/process_snapshots.h"
 #include "tensor/tensor.h"
 #include "worker/gradient_pipeline.h"
-#include "worker/run_totals.h"
+#include "worker/records/run_totals.h"
 #include "worker/saved_worker.h"
 #include "worker/training_plan.h"
 #include "worker/worker_context.h"

@@ -112,7 +112,7 @@ class GradientMeans:
         if bucket is self._pass[0]:
             self._missing = list(self._sizes)
             self._next = 0
-            self._session.tell(_session.BEGIN)
+            self._session.begin()
         start = time.perf_counter()
         for parameter, gradient in bucket.gradients:
             number = self._numbers.get(id(parameter))

@@ -106,6 +106,7 @@ class Session:
         self._pid = os.getpid()
         self._lock = threading.Lock()
         self._over = None  # type: Optional[Error]
+        self._loss = None  # type: Optional[float]
         self._socket, theirs = socket.socketpair(socket.AF_UNIX,
                                                  socket.SOCK_SEQPACKET)
         self._socket.settimeout(timeout)
@@ -170,6 +171,16 @@ class Session:
     def tell(self, op: int, a: int = 0, text: str = '') -> None:
         """Sends a message that has no answer."""
         self._send(op, a, text.encode(errors='replace')[:_MAX_TEXT])
+
+    def begin(self) -> None:
+        """Begins a push, with the loss that ``record_loss`` has been given since
+        the one before."""
+        loss, self._loss = self._loss, None
+        self._send(BEGIN, loss is not None, c=loss or 0.0)
+
+    def record_loss(self, loss: float) -> None:
+        """Has the next push tell the loss of its step."""
+        self._loss = loss
 
     def ask(self, op: int, fd: Optional[int] = None) -> Answer:
         """Sends a message, with a descriptor if one is given, and waits for the
@@ -265,9 +276,9 @@ class Session:
         self._over = over
         self._socket.close()
 
-    def _send(self, op: int, a: int, text: bytes,
-              fd: Optional[int] = None) -> None:
-        message = _MESSAGE.pack(op, 0, 0, a, 0, 0.0) + text
+    def _send(self, op: int, a: int, text: bytes = b'',
+              fd: Optional[int] = None, c: float = 0.0) -> None:
+        message = _MESSAGE.pack(op, 0, 0, a, 0, c) + text
         try:
             if fd is None:
                 self._socket.send(message)

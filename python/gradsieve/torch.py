@@ -52,8 +52,8 @@ __all__ = [
     'ConfigError', 'DistributedOptimizer', 'Error', 'Forked', 'HookState',
     'Interrupted', 'JobFailed', 'NotFinite', 'ServerLost', 'StartupTimeout',
     'average', 'average_buffers', 'check_weights', 'exchange', 'finish', 'hook',
-    'init', 'is_leader', 'load_state_dict', 'rank', 'server_weights', 'size',
-    'state_dict', 'stats',
+    'init', 'is_leader', 'load_state_dict', 'rank', 'record_loss', 'server_weights',
+    'size', 'state_dict', 'stats',
 ]
 
 _Optimizer = TypeVar('_Optimizer', bound=torch.optim.Optimizer)
@@ -283,6 +283,23 @@ def average(values: Mapping[str, Any]) -> Dict[str, float]:
     with session.use():
         means = session.average(numbers)
     return dict(zip(values, means))
+
+
+def record_loss(loss: Any) -> None:
+    """Tells the loss of the step that is exchanged next. Its mean over all ranks, for
+    which nothing is sent besides, goes into the records of the run: the progress of
+    ``gradsieve train``, its page, metrics and reports.
+
+    Args:
+      loss: a number, or a tensor of one element.
+
+    Example::
+
+        loss.backward()
+        gs.record_loss(loss)
+        optimizer.step()
+    """
+    _session_here().record_loss(float(loss))
 
 
 def average_buffers(model: torch.nn.Module, names: Sequence[str] = (
@@ -574,7 +591,7 @@ class _Exchange:
             if self._local_steps < session.local_steps:
                 return
             self._local_steps = 0
-            session.tell(_session.BEGIN)
+            session.begin()
             for number, bucket in enumerate(self._buckets):
                 self._copy_in(bucket)
                 session.tell(_session.READY, number)

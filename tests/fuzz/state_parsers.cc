@@ -21,7 +21,7 @@
 #include "storage/snapshot.h"
 #include "tests/fuzz/parsers.h"
 #include "tests/storage/memory_files.h"
-#include "worker/run_totals.h"
+#include "worker/records/run_totals.h"
 #include "worker/saved_worker.h"
 
 namespace ps {

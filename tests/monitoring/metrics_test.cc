@@ -18,7 +18,7 @@
 #include "prometheus/registry.h"
 #include "prometheus/text_serializer.h"
 #include "server/server_metrics.h"
-#include "worker/worker_metrics.h"
+#include "worker/records/worker_metrics.h"
 
 namespace ps {
 namespace {

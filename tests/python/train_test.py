@@ -1,7 +1,10 @@
 """`gradsieve train JOB -- COMMAND` runs a script as each worker."""
 
+import contextlib
+import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -26,6 +29,21 @@ TRAIN = '''
 '''
 
 
+def free_ports(count=1):
+    """The first of so many ports in a row that nobody uses."""
+    while True:
+        with contextlib.ExitStack() as stack:
+            probe = stack.enter_context(socket.socket())
+            probe.bind(('127.0.0.1', 0))
+            first = probe.getsockname()[1]
+            try:
+                for port in range(first + 1, first + count):
+                    stack.enter_context(socket.socket()).bind(('127.0.0.1', port))
+            except OSError:
+                continue
+            return first
+
+
 class TrainTest(unittest.TestCase):
 
     def setUp(self):
@@ -44,9 +62,9 @@ class TrainTest(unittest.TestCase):
                                 cwd=self.folder.name, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT, text=True)
 
-    def train(self, script, *more, options=()):
+    def train(self, script, *more, options=(), prelude=''):
         """Returns the exit code and the output."""
-        self.write(self.script, PRELUDE + textwrap.dedent(script))
+        self.write(self.script, prelude + PRELUDE + textwrap.dedent(script))
         process = self.start(self.job, '--run-dir=run', *options, '--',
                              sys.executable, self.script, *more)
         out, _ = process.communicate(timeout=120)
@@ -73,6 +91,60 @@ class TrainTest(unittest.TestCase):
         # The job says what was run.
         with open(run + '/job.textproto') as job:
             self.assertIn('name: "external"', job.read())
+
+    def test_pushes_are_recorded_and_shown(self):
+        code, out = self.train('''
+            gs.init()
+            gs.DistributedOptimizer(optimizer, model)
+            for i in range(12):
+                if i > 1:
+                    gs.record_loss(torch.tensor(10.0 * i + gs.rank()))
+                step()
+            if gs.is_leader():
+                def get(address):
+                    with urllib.request.urlopen(address) as page:
+                        return page.read().decode()
+                state = json.loads(get('http://%s/state' % os.environ['GRADSIEVE_PAGE']))
+                say('page %s %s' % (state['now']['iteration'], state['now']['loss']))
+                for line in get('http://%s/metrics' %
+                                os.environ['GRADSIEVE_METRICS_LISTEN']).splitlines():
+                    if line.startswith('gradsieve_job_iterations'):
+                        say(line)
+            gs.finish()
+        ''', options=['--page=127.0.0.1:%d' % free_ports(),
+                     '--metrics-listen=127.0.0.1:%d' % free_ports(3)],
+            prelude='import json, urllib.request\n')
+        self.assertEqual(code, 0, out)
+        self.assertIn('page 12 110.5', out)
+        self.assertIn('the page of this job is http://127.0.0.1:', out)
+        self.assertIn('iteration 12  loss 110.5', out)
+        run = os.path.join(self.folder.name, 'run')
+        with open(run + '/metrics.jsonl') as file:
+            rows = [json.loads(line) for line in file]
+        self.assertEqual(rows[0]['model'], 'external')
+        self.assertEqual(rows[0]['num_parameters'], 64 * 65)
+        losses = [row['training_loss'] for row in rows[1:]]
+        self.assertEqual(losses, [None, None] + [10.0 * i + 0.5 for i in range(2, 12)])
+        self.assertGreater(rows[-1]['bytes_up'], 0)
+        self.assertGreater(rows[-1]['phases']['compute'], 0)
+        with open(run + '/summary.json') as file:
+            self.assertEqual(json.load(file)['iterations'], 12)
+        report = subprocess.run([COMMAND, 'report', run], stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, text=True, check=False)
+        self.assertEqual(report.returncode, 0, report.stdout)
+
+    def test_a_page_that_cannot_be_served_is_an_error(self):
+        with socket.socket() as taken:
+            taken.bind(('127.0.0.1', 0))
+            taken.listen()
+            address = '127.0.0.1:%d' % taken.getsockname()[1]
+            code, out = self.train(TRAIN, options=['--page=' + address])
+            self.assertEqual(code, 64, out)
+            self.assertIn(address, out)
+            code, out = self.train(TRAIN.replace('gs.init', (
+                "os.environ['GRADSIEVE_PAGE'] = '%s'; gs.init" % address)))
+            self.assertEqual(code, 75, out)
+            self.assertIn('cannot serve the page on ' + address, out)
 
     def test_a_script_of_torch_distributed_runs_as_it_is(self):
         code, out = self.train('''

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <memory>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "bridge/session.h"
@@ -128,7 +129,7 @@ class Program {
   }
 
   absl::Status Push() {
-    PS_RETURN_IF_ERROR(session_->BeginPush());
+    PS_RETURN_IF_ERROR(session_->BeginPush(std::nullopt));
     for (size_t b = 0; b < session_->buckets().size(); ++b) {
       PS_RETURN_IF_ERROR(session_->Ready(static_cast<int>(b)));
     }

@@ -90,8 +90,6 @@ TEST_F(ExternalJob, RefusesWhatDoesNotFitTogether) {
                 {});
   ExpectRefused(64, "there is no program no_such_program",
                 {"--", "no_such_program"});
-  ExpectRefused(64, "--page shows what the program `worker` records",
-                {"--page", "--", "sh"});
   ExpectRefused(64, "--tensorboard shows what", {"--tensorboard", "--", "sh"});
   EXPECT_EQ(Train({"--check"}), 0);
   EXPECT_THAT(output(),

@@ -1,4 +1,4 @@
-#include "worker/best_weights.h"
+#include "worker/records/best_weights.h"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "worker/evaluation.h"
+#include "worker/records/evaluation.h"
 
 #include <cmath>
 #include <limits>

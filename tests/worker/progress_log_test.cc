@@ -1,4 +1,4 @@
-#include "worker/progress_log.h"
+#include "worker/records/progress_log.h"
 
 #include "gtest/gtest.h"
 #include "tests/common/manual_clock.h"

@@ -15,7 +15,7 @@
 #include "storage/process_snapshots.h"
 #include "storage/snapshot.h"
 #include "tools/checkpoint/job_snapshots.h"
-#include "worker/run_totals.h"
+#include "worker/records/run_totals.h"
 #include "worker/saved_worker.h"
 #include "worker/training_plan.h"
 

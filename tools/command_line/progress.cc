@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <ostream>
 #include <string>
 
@@ -39,23 +40,30 @@ std::string FormatProgress(const Progress& progress, int columns) {
   const int64_t total = std::max<int64_t>(progress.total_iterations, 1);
   const double percent = 100.0 * static_cast<double>(progress.iteration) /
                          static_cast<double>(total);
+  const bool known = progress.total_iterations > 0;
   const bool done = progress.iteration >= total;
   std::string line;
   // In order of importance.
   for (const std::string& part : {
            // Rounded down: 100 % means done.
-           absl::StrFormat("%3d %%", static_cast<int>(percent)),
-           absl::StrCat(FormatCount(progress.iteration), "/",
-                        FormatCount(progress.total_iterations)),
-           absl::StrCat("loss ", FormatLoss(progress.loss)),
-           done ? "" : absl::StrCat("ETA ", FormatTimeSpan(progress.eta)),
+           known ? absl::StrFormat("%3d %%", static_cast<int>(percent)) : "",
+           known ? absl::StrCat(FormatCount(progress.iteration), "/",
+                                FormatCount(progress.total_iterations))
+                 : absl::StrCat("iteration ", FormatCount(progress.iteration)),
+           // A script need not tell its loss.
+           !known && std::isnan(progress.loss)
+               ? ""
+               : absl::StrCat("loss ", FormatLoss(progress.loss)),
+           done || !known ? ""
+                          : absl::StrCat("ETA ", FormatTimeSpan(progress.eta)),
            absl::StrCat("up ", FormatBytes(progress.bytes_up)),
            absl::StrCat("down ", FormatBytes(progress.bytes_down)),
-           absl::StrCat(FormatCount(static_cast<int64_t>(
-                            progress.samples_per_second + 0.5)),
-                        " samples/s"),
+           known ? absl::StrCat(FormatCount(static_cast<int64_t>(
+                                    progress.samples_per_second + 0.5)),
+                                " samples/s")
+                 : "",
            absl::StrFormat("ratio %.3g", progress.achieved_ratio),
-           absl::StrFormat("epoch %.1f", progress.epoch),
+           known ? absl::StrFormat("epoch %.1f", progress.epoch) : "",
        }) {
     if (part.empty()) continue;
     const size_t gap = line.empty() ? 0 : 2;
@@ -86,7 +94,8 @@ ProgressLine::ProgressLine(const ProgressOptions& options, std::ostream* out)
     : options_(options), out_(out) {}
 
 void ProgressLine::Update(const Progress& progress, absl::Time now) {
-  const bool last = progress.iteration >= progress.total_iterations;
+  const bool last = progress.total_iterations > 0 &&
+                    progress.iteration >= progress.total_iterations;
   const absl::Duration interval =
       options_.live ? options_.live_interval : options_.plain_interval;
   if (!last && now - last_shown_ < interval) return;

@@ -15,7 +15,7 @@ namespace ps {
 
 struct Progress {
   int64_t iteration = 0;  // Done so far.
-  int64_t total_iterations = 0;
+  int64_t total_iterations = 0;  // 0: a script of the user's decides.
   double epoch = 0;  // Passes over the data so far.
   double loss = 0;
   double samples_per_second = 0;

@@ -389,11 +389,10 @@ absl::Status CheckFlagsOfExternal(const Flags& flags) {
         "yours has none: start it again without --resume; the program goes on "
         "from what it has saved itself");
   }
-  if (flags.tensorboard || !flags.page.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        flags.tensorboard ? "--tensorboard" : "--page",
-        " shows what the program `worker` records, and this job's worker is a "
-        "program of yours"));
+  if (flags.tensorboard) {
+    return absl::InvalidArgumentError(
+        "--tensorboard shows what the program `worker` records, and this job's "
+        "worker is a program of yours, which can write event files itself");
   }
   if (flags.command.empty() || IsProgram(flags.command[0])) {
     return absl::OkStatus();
@@ -426,9 +425,15 @@ int TrainExternal(const Flags& flags, const JobConfig& config) {
   // The program saves what it goes on from.
   options.config.mutable_checkpoint()->set_every(0);
   options.worker_command = flags.command;
+  options.first_worker_arguments.clear();
+  if (!flags.page.empty()) {
+    options.first_worker_arguments.push_back("GRADSIEVE_PAGE=" + flags.page);
+  }
   const absl::StatusOr<std::string> bridge = FindProgram("bridge");
   if (!bridge.ok()) return Fail(bridge.status(), kExitFailed);
   options.bridge_program = *bridge;
+  const absl::Status addresses = CheckAddresses(flags, config.cluster());
+  if (!addresses.ok()) return Fail(addresses, kExitUsage);
   const absl::Status can_start = CheckLocalCluster(options);
   if (!can_start.ok()) return Fail(can_start, kExitFailed);
   const absl::StatusOr<std::string> made = NewRunDirectory(flags, config);

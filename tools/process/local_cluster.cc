@@ -113,6 +113,8 @@ class LocalLauncher final : public Launcher {
   // Whether the process can be started, as far as others are concerned; what it
   // has to know is then in the job's file.
   absl::StatusOr<bool> IsReadyFor(const JobProcess& process);
+  // Where this process serves metrics; empty: nowhere.
+  std::string MetricsAddress(bool is_server, int number) const;
   // worker_command with the variables of this rank.
   std::vector<std::string> UsersCommand(int rank) const;
   // Whether the first servers of this number listen; takes their addresses.
@@ -214,6 +216,12 @@ absl::StatusOr<bool> LocalLauncher::IsReadyFor(const JobProcess& process) {
   return true;
 }
 
+std::string LocalLauncher::MetricsAddress(bool is_server, int number) const {
+  if (options_.metrics_listen.empty()) return "";
+  const int before = is_server ? 0 : config_.cluster().num_servers();
+  return AddressOfNumber(options_.metrics_listen, before + number);
+}
+
 std::vector<std::string> LocalLauncher::UsersCommand(int rank) const {
   const int num_workers = config_.cluster().num_workers();
   std::vector<std::string> command = {
@@ -225,6 +233,15 @@ std::vector<std::string> LocalLauncher::UsersCommand(int rank) const {
       absl::StrCat("WORLD_SIZE=", num_workers),
       "MASTER_ADDR=127.0.0.1",
       absl::StrCat("MASTER_PORT=", master_port_)};
+  if (const std::string metrics = MetricsAddress(/*is_server=*/false, rank);
+      !metrics.empty()) {
+    command.push_back("GRADSIEVE_METRICS_LISTEN=" + metrics);
+  }
+  if (rank == 0) {
+    command.push_back("GRADSIEVE_RUN_DIR=" + options_.run_directory);
+    command.insert(command.end(), options_.first_worker_arguments.begin(),
+                   options_.first_worker_arguments.end());
+  }
   // Those that the user has set count.
   if (std::getenv("OMP_NUM_THREADS") == nullptr) {
     command.push_back(
@@ -271,11 +288,9 @@ absl::StatusOr<std::optional<Launcher::Command>> LocalLauncher::CommandFor(
                        options_.first_worker_arguments.end());
     }
   }
-  if (!options_.metrics_listen.empty()) {
-    const int before = is_server ? 0 : config_.cluster().num_servers();
-    arguments.push_back(
-        "--metrics-listen=" +
-        AddressOfNumber(options_.metrics_listen, before + process.number));
+  if (const std::string metrics = MetricsAddress(is_server, process.number);
+      !metrics.empty()) {
+    arguments.push_back("--metrics-listen=" + metrics);
   }
   if (keeps_snapshots_ && config_.checkpoint().directory().empty()) {
     arguments.push_back("--set=checkpoint.directory=" +

@@ -38,7 +38,8 @@ struct LocalClusterOptions {
   // One for each server and each worker; empty: all on this machine.
   std::vector<ClusterHost> server_hosts;
   std::vector<ClusterHost> worker_hosts;
-  // Further options of the program `worker`, for rank 0.
+  // Further options of the program `worker`, for rank 0; with a worker_command,
+  // further variables, "NAME=VALUE".
   std::vector<std::string> first_worker_arguments;
   // Where server 0 serves metrics; the other servers and then the workers do so
   // at the ports after it (AddressOfNumber). Empty: none does.

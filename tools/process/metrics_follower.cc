@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <system_error>
 
 #include "absl/time/time.h"
@@ -52,7 +53,11 @@ void MetricsFollower::Take(const std::string& line) {
   Get(json, "total_iterations", &progress_.total_iterations);
   Get(json, "iteration", &progress_.iteration);
   Get(json, "epoch", &progress_.epoch);
-  Get(json, "training_loss", &progress_.loss);
+  if (json.contains("training_loss")) {
+    // What is no number is null in the file.
+    progress_.loss = std::numeric_limits<double>::quiet_NaN();
+    Get(json, "training_loss", &progress_.loss);
+  }
   Get(json, "seconds", &seconds_);
   Get(json, "samples_per_second", &progress_.samples_per_second);
   Get(json, "achieved_ratio", &progress_.achieved_ratio);

@@ -60,9 +60,11 @@ absl::StatusOr<RunStatus> ReadRunStatus(const std::string& directory,
                         : absl::StrCat("not done; last recorded ",
                                        FormatTimeSpan(ago), " ago"),
                    "\n");
+  // A script of the user's does not tell how many it will make.
   std::string progress =
-      absl::StrCat(FormatCount(made), " of ", FormatCount(total));
-  if (!done && made > 0) {
+      total > 0 ? absl::StrCat(FormatCount(made), " of ", FormatCount(total))
+                : FormatCount(made);
+  if (!done && made > 0 && total > 0) {
     const absl::Duration left =
         EstimateRemaining(made, total, absl::Seconds(run.seconds));
     absl::StrAppend(&progress, ", ", FormatTimeSpan(left), " to go");

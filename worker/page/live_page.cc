@@ -211,9 +211,11 @@ Json LivePage::NowJson() const {
   json["learning_rate"] = latest_.learning_rate;
   json["seconds"] = totals.seconds;
   json["samples_per_second"] = Ratio(samples, seconds);
-  json["seconds_to_go"] =
-      static_cast<double>(header_.total_iterations - totals.iterations) *
-      Ratio(seconds, iterations);
+  if (header_.total_iterations > 0) {
+    json["seconds_to_go"] =
+        static_cast<double>(header_.total_iterations - totals.iterations) *
+        Ratio(seconds, iterations);
+  }
   json["achieved_ratio"] = totals.achieved_ratio;
   json["bytes_up"] = totals.bytes_up;
   json["bytes_down"] = totals.bytes_down;

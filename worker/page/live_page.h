@@ -15,7 +15,7 @@
 #include "common/mutex.h"
 #include "transport/cluster_watch.h"
 #include "worker/page/history.h"
-#include "worker/training_observer.h"
+#include "worker/records/training_observer.h"
 
 namespace ps {
 

@@ -17,10 +17,14 @@ function showHeader() {
   const share = job.total_iterations ? now.iteration / job.total_iterations : 0;
   element('done').style.width = 100 * share + '%';
   element('progress').setAttribute('aria-valuenow', Math.floor(100 * share));
-  element('iterations').textContent = Math.floor(100 * share) + ' %, iteration ' +
-      formatCount(now.iteration) + ' of ' + formatCount(job.total_iterations);
+  // A script of the user's does not tell how many iterations it will make.
+  const known = job.total_iterations > 0;
+  element('iterations').textContent =
+      (known ? Math.floor(100 * share) + ' %, ' : '') + 'iteration ' +
+      formatCount(now.iteration) +
+      (known ? ' of ' + formatCount(job.total_iterations) : '');
   element('left').textContent = now.iteration === 0 ? 'starting' :
-      share < 1 ? formatTime(now.seconds_to_go) + ' to go' : 'done';
+      !known ? '' : share < 1 ? formatTime(now.seconds_to_go) + ' to go' : 'done';
 }
 
 function showTiles() {
@@ -28,7 +32,8 @@ function showTiles() {
   const traffic = (bytes, dense) =>
       formatPercent(bytes / dense, 2) + ' of ' + formatBytes(dense);
   const tiles = [
-    ['training loss', formatNumber(now.loss), 'epoch ' + now.epoch.toFixed(1)],
+    ['training loss', formatNumber(now.loss),
+     state.job.total_iterations ? 'epoch ' + now.epoch.toFixed(1) : 'mean of all workers'],
     [state.results.metric, state.results.latest || MISSING,
      state.results.value.length + (state.results.value.length === 1 ?
                                        ' evaluation' : ' evaluations')],

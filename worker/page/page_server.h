@@ -10,7 +10,7 @@
 #include "proto/config.pb.h"
 #include "transport/cluster_watch.h"
 #include "worker/page/live_page.h"
-#include "worker/training_observer.h"
+#include "worker/records/training_observer.h"
 
 namespace ps {
 

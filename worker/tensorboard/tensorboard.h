@@ -12,9 +12,9 @@
 #include "tensor/backend.h"
 #include "tensor/tensor.h"
 #include "worker/bucket_plan.h"
-#include "worker/evaluation.h"
+#include "worker/records/evaluation.h"
+#include "worker/records/run_recorder.h"
 #include "worker/residuals.h"
-#include "worker/run_recorder.h"
 #include "worker/tensorboard/event_file.h"
 
 namespace ps {

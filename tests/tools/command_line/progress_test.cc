@@ -1,5 +1,6 @@
 #include "tools/command_line/progress.h"
 
+#include <cmath>
 #include <sstream>
 #include <string>
 
@@ -40,6 +41,19 @@ TEST(FormatProgressTest, LeavesOutWhatDoesNotFit) {
   }
 }
 
+TEST(FormatProgressTest, AScriptDoesNotTellHowManyThereWillBe) {
+  Progress progress = Example();
+  progress.total_iterations = 0;
+  progress.samples_per_second = 0;
+  progress.epoch = 0;
+  const std::string line = FormatProgress(progress, 120);
+  EXPECT_EQ(line.substr(0, 30), "iteration 1,200  loss 0.2312  ") << line;
+  EXPECT_EQ(line.substr(line.rfind("  ")), "  ratio 0.0101") << line;
+  // Nor what its loss is.
+  progress.loss = std::nan("");
+  EXPECT_EQ(FormatProgress(progress, 20), "iteration 1,200");
+}
+
 TEST(FormatProgressTest, OnlyTheLastIterationIsAHundredPercent) {
   Progress progress = Example();
   progress.iteration = 6239;
@@ -52,8 +66,7 @@ TEST(FormatProgressTest, OnlyTheLastIterationIsAHundredPercent) {
 }
 
 TEST(FormatProgressTest, NothingKnownYetIsNoDivisionByZero) {
-  EXPECT_EQ(FormatProgress(Progress(), 40),
-            "  0 %  0/0  loss 0.0000  ETA ?  up 0 B");
+  EXPECT_EQ(FormatProgress(Progress(), 40), "iteration 0  loss 0.0000  up 0 B");
 }
 
 TEST(FormatProgressTest, ALossThatHasDivergedStaysReadable) {

@@ -16,7 +16,7 @@
 #include "nlohmann/json.hpp"
 #include "tests/data/encode_image_for_test.h"
 #include "tests/tools/command_runner.h"
-#include "worker/run_recorder.h"
+#include "worker/records/run_recorder.h"
 
 namespace ps {
 namespace {

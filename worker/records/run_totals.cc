@@ -1,4 +1,4 @@
-#include "worker/run_totals.h"
+#include "worker/records/run_totals.h"
 
 #include "common/status_macros.h"
 

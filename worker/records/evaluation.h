@@ -1,6 +1,6 @@
 // Defines the metrics of an evaluation, by task.
-#ifndef WORKER_EVALUATION_H_
-#define WORKER_EVALUATION_H_
+#ifndef WORKER_RECORDS_EVALUATION_H_
+#define WORKER_RECORDS_EVALUATION_H_
 
 #include <string>
 #include <vector>
@@ -45,4 +45,4 @@ std::string DescribeEvaluation(const Evaluation& evaluation);
 
 }  // namespace ps
 
-#endif  // WORKER_EVALUATION_H_
+#endif  // WORKER_RECORDS_EVALUATION_H_

@@ -1,11 +1,11 @@
 // Advises on a job that compresses only one of its two directions.
-#ifndef WORKER_TRAFFIC_ADVICE_H_
-#define WORKER_TRAFFIC_ADVICE_H_
+#ifndef WORKER_RECORDS_TRAFFIC_ADVICE_H_
+#define WORKER_RECORDS_TRAFFIC_ADVICE_H_
 
 #include <string>
 
 #include "proto/config.pb.h"
-#include "worker/run_totals.h"
+#include "worker/records/run_totals.h"
 
 namespace ps {
 
@@ -15,4 +15,4 @@ std::string TrafficAdvice(const JobConfig& job, const RunTotals& totals);
 
 }  // namespace ps
 
-#endif  // WORKER_TRAFFIC_ADVICE_H_
+#endif  // WORKER_RECORDS_TRAFFIC_ADVICE_H_

@@ -1,6 +1,6 @@
 // Counts the totals of a run so far.
-#ifndef WORKER_RUN_TOTALS_H_
-#define WORKER_RUN_TOTALS_H_
+#ifndef WORKER_RECORDS_RUN_TOTALS_H_
+#define WORKER_RECORDS_RUN_TOTALS_H_
 
 #include <cstdint>
 #include <optional>
@@ -70,4 +70,4 @@ class RunTotalsCounter {
 
 }  // namespace ps
 
-#endif  // WORKER_RUN_TOTALS_H_
+#endif  // WORKER_RECORDS_RUN_TOTALS_H_

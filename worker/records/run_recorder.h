@@ -1,8 +1,8 @@
 // Writes the files of a run directory: classes.txt at the beginning,
 // metrics.jsonl during the run, and weights.safetensors and summary.json at its
 // end.
-#ifndef WORKER_RUN_RECORDER_H_
-#define WORKER_RUN_RECORDER_H_
+#ifndef WORKER_RECORDS_RUN_RECORDER_H_
+#define WORKER_RECORDS_RUN_RECORDER_H_
 
 #include <cstdint>
 #include <memory>
@@ -14,11 +14,12 @@
 #include "absl/status/statusor.h"
 #include "compressors/compressor.h"
 #include "formats/safetensors.h"
-#include "models/model.h"
-#include "worker/best_weights.h"
-#include "worker/evaluation.h"
-#include "worker/model_values.h"
-#include "worker/run_totals.h"
+#include "proto/config.pb.h"
+#include "tensor/recording.h"
+#include "worker/records/best_weights.h"
+#include "worker/records/evaluation.h"
+#include "worker/records/model_values.h"
+#include "worker/records/run_totals.h"
 #include "worker/timings.h"
 
 namespace ps {
@@ -74,13 +75,23 @@ struct IterationRecord {
 
 struct RunSummary {
   RunTotals totals;
-  Evaluation evaluation;       // The last evaluation.
+  // The last evaluation; none if somebody else evaluates.
+  std::optional<Evaluation> evaluation;
   RecordingCounts recordings;  // The recordings of this worker.
-  std::string traffic_advice;  // See worker/traffic_advice.h.
+  std::string traffic_advice;  // See worker/records/traffic_advice.h.
   // The evaluation of best.safetensors; nullopt if there is no such file.
   std::optional<BestEvaluation> best;
   bool stopped_early = false;  // See training.early_stopping.
 };
+
+// Returns what the job says of itself; nothing about its data.
+RunHeader HeaderOf(const JobConfig& config, int64_t num_parameters);
+
+// Creates the record of a push. `elements` is the number of elements of all
+// workers' gradients together. `totals` include this push. The caller must set
+// epoch and residual_norm.
+IterationRecord RecordOf(const MadePush& outcome, int64_t elements,
+                         const RunTotals& totals);
 
 // The recorder. Not thread-safe.
 class RunRecorder {
@@ -129,4 +140,4 @@ class RunRecorder {
 
 }  // namespace ps
 
-#endif  // WORKER_RUN_RECORDER_H_
+#endif  // WORKER_RECORDS_RUN_RECORDER_H_

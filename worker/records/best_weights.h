@@ -1,6 +1,6 @@
 // Reads and describes best.safetensors, the weights of a run's best evaluation.
-#ifndef WORKER_BEST_WEIGHTS_H_
-#define WORKER_BEST_WEIGHTS_H_
+#ifndef WORKER_RECORDS_BEST_WEIGHTS_H_
+#define WORKER_RECORDS_BEST_WEIGHTS_H_
 
 #include <cstdint>
 #include <optional>
@@ -8,7 +8,7 @@
 
 #include "common/metric.h"
 #include "formats/safetensors.h"
-#include "worker/evaluation.h"
+#include "worker/records/evaluation.h"
 
 namespace ps {
 
@@ -31,4 +31,4 @@ std::optional<BestEvaluation> ReadBestEvaluation(const std::string& path,
 
 }  // namespace ps
 
-#endif  // WORKER_BEST_WEIGHTS_H_
+#endif  // WORKER_RECORDS_BEST_WEIGHTS_H_

@@ -1,4 +1,4 @@
-#include "worker/progress_log.h"
+#include "worker/records/progress_log.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"

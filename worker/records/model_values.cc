@@ -1,4 +1,4 @@
-#include "worker/model_values.h"
+#include "worker/records/model_values.h"
 
 #include "common/data_description.h"
 #include "tensor/tensor.h"

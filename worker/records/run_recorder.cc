@@ -1,9 +1,10 @@
-#include "worker/run_recorder.h"
+#include "worker/records/run_recorder.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -95,6 +96,49 @@ int64_t SizeOfWholeLines(const std::string& path) {
 }
 
 }  // namespace
+
+RunHeader HeaderOf(const JobConfig& config, int64_t num_parameters) {
+  RunHeader header;
+  header.job = config.name();
+  header.model = config.model().name();
+  header.compressor = config.compressor().name();
+  header.value_code = config.compressor().value_code();
+  header.target_ratio = FindCompressor(header.compressor).has_target_ratio
+                            ? config.compressor().ratio()
+                            : std::numeric_limits<double>::quiet_NaN();
+  header.num_workers = config.cluster().num_workers();
+  header.num_servers = config.cluster().num_servers();
+  header.num_parameters = num_parameters;
+  header.total_iterations = config.training().max_iterations();
+  return header;
+}
+
+IterationRecord RecordOf(const MadePush& outcome, int64_t elements,
+                         const RunTotals& totals) {
+  const ExchangeStats& stats = outcome.stats;
+  IterationRecord record;
+  record.training_loss = stats.mean_loss;
+  record.achieved_ratio =
+      static_cast<double>(stats.sent_elements) / static_cast<double>(elements);
+  for (const CompressionStats& bucket : stats.compression) {
+    record.count += bucket.count;
+    record.raw_count += bucket.raw_count;
+    record.target_count += bucket.target_count;
+  }
+  record.buckets = stats.compression;
+  record.compressed_share = stats.compressed_share;
+  record.threshold = stats.compression.front().threshold;
+  record.stages = stats.compression.front().stages;
+  record.fallback = stats.compression.front().fallback;
+  record.mean_staleness = stats.mean_staleness;
+  record.max_staleness = stats.max_staleness;
+  record.seconds = outcome.seconds;
+  record.timings = stats.timings;
+  record.timings.compute = outcome.seconds - record.timings.iteration();
+  record.retries = stats.retries;
+  record.totals = totals;
+  return record;
+}
 
 // A file that grows line by line; a reader that follows it sees whole lines.
 class RunRecorder::Stream {
@@ -277,7 +321,7 @@ absl::Status RunRecorder::WriteSummary(const RunSummary& summary) {
   json["num_workers"] = header_.num_workers;
   json["num_servers"] = header_.num_servers;
   json["num_parameters"] = header_.num_parameters;
-  AddMetrics(summary.evaluation, &json);
+  if (summary.evaluation.has_value()) AddMetrics(*summary.evaluation, &json);
   json.update(ToJson(summary.totals));
   json["stopped_early"] = summary.stopped_early;
   if (summary.best.has_value()) {

@@ -1,7 +1,7 @@
 // Defines the Prometheus metrics of a worker and, if it is worker 0, of the
 // whole job.
-#ifndef WORKER_WORKER_METRICS_H_
-#define WORKER_WORKER_METRICS_H_
+#ifndef WORKER_RECORDS_WORKER_METRICS_H_
+#define WORKER_RECORDS_WORKER_METRICS_H_
 
 #include <memory>
 #include <vector>
@@ -9,9 +9,9 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "common/mutex.h"
-#include "worker/evaluation.h"
-#include "worker/run_recorder.h"
-#include "worker/training_observer.h"
+#include "worker/records/evaluation.h"
+#include "worker/records/run_recorder.h"
+#include "worker/records/training_observer.h"
 
 namespace prometheus {
 class Collectable;
@@ -69,4 +69,4 @@ class WorkerMetrics final : public TrainingObserver {
 
 }  // namespace ps
 
-#endif  // WORKER_WORKER_METRICS_H_
+#endif  // WORKER_RECORDS_WORKER_METRICS_H_

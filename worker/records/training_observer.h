@@ -1,11 +1,11 @@
 // The interface of callbacks during training.
-#ifndef WORKER_TRAINING_OBSERVER_H_
-#define WORKER_TRAINING_OBSERVER_H_
+#ifndef WORKER_RECORDS_TRAINING_OBSERVER_H_
+#define WORKER_RECORDS_TRAINING_OBSERVER_H_
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "worker/evaluation.h"
-#include "worker/run_recorder.h"
+#include "worker/records/evaluation.h"
+#include "worker/records/run_recorder.h"
 
 namespace ps {
 
@@ -26,4 +26,4 @@ class TrainingObserver {
 
 }  // namespace ps
 
-#endif  // WORKER_TRAINING_OBSERVER_H_
+#endif  // WORKER_RECORDS_TRAINING_OBSERVER_H_

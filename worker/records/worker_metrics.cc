@@ -1,4 +1,4 @@
-#include "worker/worker_metrics.h"
+#include "worker/records/worker_metrics.h"
 
 #include <functional>
 #include <string>

@@ -1,12 +1,12 @@
 // Names a model's values for files that other programs read.
-#ifndef WORKER_MODEL_VALUES_H_
-#define WORKER_MODEL_VALUES_H_
+#ifndef WORKER_RECORDS_MODEL_VALUES_H_
+#define WORKER_RECORDS_MODEL_VALUES_H_
 
 #include <string>
 #include <vector>
 
 #include "formats/safetensors.h"
-#include "models/model.h"
+#include "tensor/parameter_info.h"
 
 namespace ps {
 
@@ -27,4 +27,4 @@ SafetensorsMetadata MetadataOf(const std::string& model,
 
 }  // namespace ps
 
-#endif  // WORKER_MODEL_VALUES_H_
+#endif  // WORKER_RECORDS_MODEL_VALUES_H_

@@ -1,6 +1,6 @@
 // Formats log lines about the progress of a worker.
-#ifndef WORKER_PROGRESS_LOG_H_
-#define WORKER_PROGRESS_LOG_H_
+#ifndef WORKER_RECORDS_PROGRESS_LOG_H_
+#define WORKER_RECORDS_PROGRESS_LOG_H_
 
 #include <cstdint>
 #include <string>
@@ -36,4 +36,4 @@ class ProgressLog {
 
 }  // namespace ps
 
-#endif  // WORKER_PROGRESS_LOG_H_
+#endif  // WORKER_RECORDS_PROGRESS_LOG_H_

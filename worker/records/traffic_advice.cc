@@ -1,4 +1,4 @@
-#include "worker/traffic_advice.h"
+#include "worker/records/traffic_advice.h"
 
 #include <algorithm>
 #include <cstdint>
