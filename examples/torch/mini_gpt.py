@@ -36,7 +36,8 @@ class MiniGpt(nn.Module):
         self.blocks = nn.Sequential(*[Block(width) for _ in range(layers)])
         self.norm = nn.LayerNorm(width)
         self.out = nn.Linear(width, vocabulary, bias=False)
-        nn.init.normal_(self.tokens.weight, std=0.02)
+        for table in self.tokens, self.positions:
+            nn.init.normal_(table.weight, std=0.02)
         self.out.weight = self.tokens.weight
 
     def forward(self, text):
