@@ -98,6 +98,10 @@ class Dialogue {
   ProcessWatch watch_;
 };
 
+// No session's state is larger: compressors keep a few floats for each element.
+constexpr int64_t kStateBytesOfElement = 64;
+constexpr int64_t kStateBytes = 64 << 20;
+
 bool IsAnswered(BridgeOp op) {
   return op != BridgeOp::kSame && op != BridgeOp::kBegin &&
          op != BridgeOp::kReady;
@@ -227,7 +231,10 @@ absl::Status Dialogue::Do(BridgeMessage* message, BridgeMessage* answer) {
       return WriteMemfd(state, message->fd);
     }
     case BridgeOp::kLoad: {
-      PS_ASSIGN_OR_RETURN(const std::string state, ReadMemfd(message->fd));
+      PS_ASSIGN_OR_RETURN(
+          const std::string state,
+          ReadMemfd(message->fd, kStateBytes + kStateBytesOfElement *
+                                                   block_->num_elements()));
       return session_->LoadState(state);
     }
     case BridgeOp::kFinish:

@@ -146,8 +146,12 @@ absl::StatusOr<std::optional<BridgeMessage>> ReceiveBridgeMessage(int socket) {
   return std::optional<BridgeMessage>(std::move(message));
 }
 
-absl::StatusOr<std::string> ReadMemfd(const UniqueFd& memfd) {
+absl::StatusOr<std::string> ReadMemfd(const UniqueFd& memfd, int64_t limit) {
   PS_ASSIGN_OR_RETURN(const int64_t size, SizeOfMemfd(memfd));
+  if (size > limit) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a memfd has ", size, " bytes; must have at most ", limit));
+  }
   std::string bytes(size, '\0');
   for (int64_t done = 0; done < size;) {
     const ssize_t count =

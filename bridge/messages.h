@@ -48,7 +48,7 @@ namespace ps {
 
 // Of messages and of the shared block. A training process with another one is
 // refused.
-constexpr int kBridgeProtocol = 1;
+constexpr int kBridgeProtocol = 2;
 
 constexpr size_t kBridgeMessageBytes = 24;  // Without the text.
 constexpr size_t kMaxBridgeText = 4096;
@@ -89,9 +89,10 @@ std::string EncodeBridgeMessage(const BridgeMessage& message);
 // socket fails.
 absl::StatusOr<std::optional<BridgeMessage>> ReceiveBridgeMessage(int socket);
 
-// The contents of a memfd that came with a message; and writes them to one.
-// Errors: kInvalidArgument if no memfd came; kResourceExhausted.
-absl::StatusOr<std::string> ReadMemfd(const UniqueFd& memfd);
+// The contents of a memfd that came with a message, of at most `limit` bytes;
+// and writes them to one. Errors: kInvalidArgument if no memfd came, or a
+// larger one; kResourceExhausted.
+absl::StatusOr<std::string> ReadMemfd(const UniqueFd& memfd, int64_t limit);
 absl::Status WriteMemfd(absl::string_view bytes, const UniqueFd& memfd);
 
 // Also sends message.fd, if there is one. Errors: kUnavailable.

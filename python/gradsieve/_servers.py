@@ -8,9 +8,10 @@ import socket
 import subprocess
 import tempfile
 import time
-from typing import Any, Dict, List, Sequence
+from typing import Any, Callable, Dict, List, Sequence
 
-from gradsieve._errors import ConfigError, Error, StartupTimeout
+from gradsieve import _errors
+from gradsieve._errors import ConfigError, Error, ServerLost, StartupTimeout
 from gradsieve._start import find_program
 
 # A model of a few thousand parameters makes no more slices to deal out.
@@ -46,6 +47,7 @@ class Servers:
 
         Raises:
           ConfigError: a server cannot start; the message is its own.
+          ServerLost: the same, but another start may help.
           StartupTimeout: a rank did not come in time.
         """
         ranks = _Ranks(store, rank, size, timeout)
@@ -64,22 +66,12 @@ class Servers:
         others = [address for _, address in names if not _is_loopback(address)]
         if _is_loopback(own_address) and others:
             own_address = _address_towards(others[0])
-        error = ''
-        try:
-            listed = self._choose_addresses(mine, own_address, len(leaders) == 1)
-        except (Error, OSError) as caught:
-            listed, error = ['' for _ in mine], str(caught)
-        lists = ranks.gather('addresses', listed)
+        lists = ranks.gather_results('addresses', lambda: self._choose_addresses(
+            mine, own_address, len(leaders) == 1))
         self.addresses = [lists[leaders[i % len(leaders)]][i // len(leaders)]
                           for i in range(number)]
-        if not error:
-            try:
-                self._start(mine, job, overrides, timeout)
-            except Error as caught:
-                error = str(caught)
-        for other in ranks.gather('started', error):
-            if other:
-                raise ConfigError(other, 'INVALID_ARGUMENT')
+        ranks.gather_results('started', lambda: self._start(mine, job, overrides,
+                                                            timeout))
 
     def overrides(self) -> List[str]:
         """What ranks must set in their job."""
@@ -135,7 +127,9 @@ class Servers:
         for i, process in zip(mine, self._processes):
             while not os.path.exists(self._file(i, 'address')):
                 if process.poll() is not None:
-                    raise ConfigError(
+                    kind = (ServerLost if process.returncode == ServerLost.exit_code
+                            else ConfigError)
+                    raise kind(
                         _last_error(self._file(i, 'log')) or
                         'server %d ended with code %d' % (i, process.returncode),
                         'INVALID_ARGUMENT')
@@ -176,6 +170,22 @@ class _Ranks:
                     (rank, self._timeout, error), 'DEADLINE_EXCEEDED') from None
             values.append(json.loads(self._store.get(key)))
         return values
+
+
+    def gather_results(self, name: str, work: Callable[[], Any]) -> List[Any]:
+        """What ``work`` returns in each rank. If it fails in one, all raise the
+        error of the first."""
+        try:
+            result = {'value': work()}
+        except (Error, OSError) as error:
+            result = {'error': str(error), 'kind': type(error).__name__,
+                      'code': getattr(error, 'code', 'UNKNOWN')}
+        results = self.gather(name, result)
+        for result in results:
+            if 'error' in result:
+                kind = getattr(_errors, result['kind'], Error)
+                raise kind(result['error'], result['code'])
+        return [result['value'] for result in results]
 
 
 def _host() -> str:

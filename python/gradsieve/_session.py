@@ -16,7 +16,7 @@ from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from gradsieve._errors import Error, Forked, Interrupted, ConfigError, error_of
 
-PROTOCOL = 1
+PROTOCOL = 2
 (JOB, SAME, OPEN, FIRST, PULL, BEGIN, READY, WAIT, SERVERS, AVERAGE, STATS, SAVE,
  LOAD, FINISH, ABORT) = range(1, 16)
 _NAMES = {JOB: 'JOB', OPEN: 'OPEN', FIRST: 'FIRST', PULL: 'PULL', WAIT: 'WAIT',

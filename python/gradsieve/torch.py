@@ -67,7 +67,8 @@ class _State:
         self.session = None  # type: Optional[_session.Session]
         self.servers = _servers.Servers()
         self.num_sessions = 0
-        self.saved = b''  # By load_state_dict, for the hook's first pass.
+        self.saved = b''  # By load_state_dict, for what comes later.
+        self.loss = None  # type: Optional[float]  # By record_loss before a session.
         self.own_job = ''  # A file, if no job was given.
         self.exchange = None  # type: Union[None, _Exchange, GradientMeans]
         self.hooked = False
@@ -136,6 +137,9 @@ def _begin(default_job: str, job: Optional[str], rank: Optional[int],
         job = _state.own_job = file.name
     _state.exchange = None
     _connect(job, found_rank, found_size, overrides, timeout)
+    loss, _state.loss = _state.loss, None
+    if loss is not None:
+        _session_here().record_loss(loss)
 
 
 def rank() -> int:
@@ -211,6 +215,9 @@ def DistributedOptimizer(optimizer: _Optimizer, model: torch.nn.Module, *,
             'DistributedOptimizer needs worker_optimizer { name: "external" } '
             'instead', 'FAILED_PRECONDITION')
     _state.exchange = _Exchange(session, optimizer, model, exchange_on_step)
+    saved, _state.saved = _state.saved, b''
+    if saved:
+        _state.exchange.load(saved)
     return optimizer
 
 
@@ -286,7 +293,8 @@ def average(values: Mapping[str, Any]) -> Dict[str, float]:
 
 
 def record_loss(loss: Any) -> None:
-    """Tells the loss of the step that is exchanged next. Its mean over all ranks, for
+    """Tells the loss of the step that is exchanged next: before ``step``, and with
+    the hook before ``backward``. Its mean over all ranks, for
     which nothing is sent besides, goes into the records of the run: the progress of
     ``gradsieve train``, its page, metrics and reports.
 
@@ -295,11 +303,16 @@ def record_loss(loss: Any) -> None:
 
     Example::
 
-        loss.backward()
         gs.record_loss(loss)
+        loss.backward()
         optimizer.step()
     """
-    _session_here().record_loss(float(loss))
+    # The hook has a session from its first pass on.
+    _check_process()
+    if _state.session is None or not _state.session.is_open:
+        _state.loss = float(loss)
+    else:
+        _state.session.record_loss(float(loss))
 
 
 def average_buffers(model: torch.nn.Module, names: Sequence[str] = (
@@ -403,6 +416,10 @@ def load_state_dict(state: Mapping[str, torch.Tensor]) -> None:
     saved = _bytes_of(state['state'])
     if isinstance(_state.exchange, _Exchange):
         _state.exchange.load(saved)
+    elif _state.exchange is not None:
+        raise ConfigError('load_state_dict is called after the first backward pass '
+                          'with the hook, which it must precede',
+                          'FAILED_PRECONDITION')
     else:
         _state.saved = saved
 
@@ -498,8 +515,8 @@ class HookState:
             raise ConfigError('a process has one DistributedDataParallel with '
                               'gradsieve.torch.hook, and one HookState',
                               'FAILED_PRECONDITION')
-        self._means = _state.exchange = GradientMeans(session, self._scaler,
-                                                     _state.saved)
+        saved, _state.saved = _state.saved, b''
+        self._means = _state.exchange = GradientMeans(session, self._scaler, saved)
         return self._means
 
 

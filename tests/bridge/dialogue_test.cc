@@ -478,8 +478,9 @@ TEST(Dialogue, SavesWhatIsNotSentYet) {
     ranks[0]->Tell(BridgeOp::kSave, 0, "", second);
     const BridgeMessage saved = ranks[0]->Answer();
     ASSERT_TRUE(ranks[0]->StatusOf(saved).ok()) << saved.text;
-    EXPECT_EQ(ReadMemfd(second).value(), ReadMemfd(first).value());
-    EXPECT_EQ(ReadMemfd(second)->size(), saved.b);
+    EXPECT_EQ(ReadMemfd(second, 1 << 20).value(),
+              ReadMemfd(first, 1 << 20).value());
+    EXPECT_EQ(ReadMemfd(second, 1 << 20)->size(), saved.b);
   }
 }
 
@@ -496,6 +497,9 @@ TEST(Dialogue, RefusesAStateThatIsNotItsOwn) {
   EXPECT_EQ(answer(UniqueFd(eventfd(0, EFD_CLOEXEC))).code(),
             absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(answer(MakeMemfd("", 0)).code(), absl::StatusCode::kDataLoss);
+  // It takes no memory yet.
+  EXPECT_EQ(answer(MakeMemfd("", int64_t{1} << 40)).code(),
+            absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(answer(MakeMemfd(std::string(100, 'x'), 100)).code(),
             absl::StatusCode::kDataLoss);
 }

@@ -266,6 +266,12 @@ class HookErrorsTest(unittest.TestCase):
                 histories.append(history)
             gs.check_weights(plain)
             dist.destroy_process_group()
+            try:
+                gs.load_state_dict(gs.state_dict())
+            except gs.ConfigError as error:
+                assert 'after the first backward pass' in str(error)
+            else:
+                raise AssertionError('a state that comes too late is ignored')
             return histories, gs.stats()
 
         for more in '', 'compressor { name: "topk" ratio: 0.1 }':

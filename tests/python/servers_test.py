@@ -97,6 +97,7 @@ class ServersTest(unittest.TestCase):
         for process in self.start(DISTRIBUTED + '''
             net = torch.nn.parallel.DistributedDataParallel(model)
             net.register_comm_hook(gs.HookState(), gs.hook)
+            gs.record_loss(0.5)
             net(torch.full((1, 64), dist.get_rank() + 1.0)).sum().backward()
             say('gradient %.2f' % model.weight.grad[0, 0])
             gs.finish()

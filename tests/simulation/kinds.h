@@ -16,8 +16,9 @@ struct Job {
   JobConfig config;
   // Whether it must end with the bits of the undisturbed job.
   bool same_bits = false;
-  // Its workers are sessions of programs that make so many pushes (rank.h); 0:
-  // they are Gradsieve's own. Sessions keep no snapshots.
+  // The number of pushes of each worker, where workers are sessions of the
+  // bridge (rank.h), which keep no snapshots. 0: the workers are Gradsieve's
+  // own.
   int64_t session_pushes = 0;
   int early_rank = -1;  // A program that makes only half as many; -1: none.
 };
