@@ -14,11 +14,12 @@ function showHeader() {
   if (job.value_code) what += ', ' + job.value_code;
   if (job.target_ratio !== null) what += ', ratio ' + job.target_ratio;
   element('what').textContent = what;
-  const share = job.total_iterations ? now.iteration / job.total_iterations : 0;
-  element('done').style.width = 100 * share + '%';
-  element('progress').setAttribute('aria-valuenow', Math.floor(100 * share));
   // A script of the user's does not tell how many iterations it will make.
   const known = job.total_iterations > 0;
+  const share = known ? now.iteration / job.total_iterations : 0;
+  element('progress').hidden = !known;
+  element('done').style.width = 100 * share + '%';
+  element('progress').setAttribute('aria-valuenow', Math.floor(100 * share));
   element('iterations').textContent =
       (known ? Math.floor(100 * share) + ' %, ' : '') + 'iteration ' +
       formatCount(now.iteration) +
@@ -31,21 +32,27 @@ function showTiles() {
   const now = state.now;
   const traffic = (bytes, dense) =>
       formatPercent(bytes / dense, 2) + ' of ' + formatBytes(dense);
+  // Of a script of the user's, only what it exchanges is known.
+  const external = state.job.model === 'external';
   const tiles = [
     ['training loss', formatNumber(now.loss),
-     state.job.total_iterations ? 'epoch ' + now.epoch.toFixed(1) : 'mean of all workers'],
-    [state.results.metric, state.results.latest || MISSING,
-     state.results.value.length + (state.results.value.length === 1 ?
-                                       ' evaluation' : ' evaluations')],
-    ['throughput', formatCount(now.samples_per_second) + '/s',
-     'samples, all workers'],
+     external ? 'mean of all workers' : 'epoch ' + now.epoch.toFixed(1)],
+    !external &&
+        [state.results.metric, state.results.latest || MISSING,
+         state.results.value.length + (state.results.value.length === 1 ?
+                                           ' evaluation' : ' evaluations')],
+    external ?
+        ['iteration', formatDigits(1e3 * now.seconds / now.iteration, 3) + ' ms',
+         'for ' + formatTime(now.seconds)] :
+        ['throughput', formatCount(now.samples_per_second) + '/s',
+         'samples, all workers'],
     ['bytes up', formatBytes(now.bytes_up),
      traffic(now.bytes_up, now.dense_bytes_up)],
     ['bytes down', formatBytes(now.bytes_down),
      traffic(now.bytes_down, now.dense_bytes_down)],
-    ['learning rate', formatDigits(now.learning_rate, 3),
-     'for ' + formatTime(now.seconds)],
-  ];
+    !external && ['learning rate', formatDigits(now.learning_rate, 3),
+                  'for ' + formatTime(now.seconds)],
+  ].filter(Boolean);
   element('tiles').replaceChildren(...tiles.map(([name, value, note]) => {
     const tile = make('div', undefined, 'tile');
     tile.append(make('span', name), make('b', value), make('small', note));
@@ -64,6 +71,7 @@ function showPlots() {
   draw('traffic', history, 'bytes', undefined,
        [{label: 'up', y: history.bytes_up, color: '--c0'},
         {label: 'down', y: history.bytes_down, color: '--c1'}]);
+  element('result').parentElement.hidden = state.job.model === 'external';
   if (results.value.length === 0) return;
   element('metric').textContent = 'Test ' + results.metric;
   draw('result', results, results.is_fraction ? 'share' : 'number', undefined,
