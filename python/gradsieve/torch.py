@@ -52,7 +52,7 @@ __all__ = [
     'ConfigError', 'DistributedOptimizer', 'Error', 'Forked', 'HookState',
     'Interrupted', 'JobFailed', 'NotFinite', 'ServerLost', 'StartupTimeout',
     'average', 'average_buffers', 'check_weights', 'exchange', 'finish', 'hook',
-    'init', 'is_leader', 'load_state_dict', 'rank', 'record_loss', 'server_weights',
+    'init', 'is_leader', 'join', 'load_state_dict', 'rank', 'record_loss', 'server_weights',
     'size', 'state_dict', 'stats',
 ]
 
@@ -238,6 +238,36 @@ def exchange() -> None:
         raise ConfigError('exchange needs DistributedOptimizer with '
                           'exchange_on_step=False first', 'FAILED_PRECONDITION')
     _state.exchange.stepped()
+
+
+@contextlib.contextmanager
+def join() -> Iterator[None]:
+    """Within this context ranks may take different numbers of steps: one that leaves
+    it takes part in the exchanges of the others, in each of which it has not moved,
+    until all have left. The mean is over all ranks nevertheless. With ``hook`` it is
+    ``join`` of DistributedDataParallel that does this; a job that is not SYNCHRONOUS
+    does not need it.
+
+    A rank may leave by an exception, which ends the job. Call ``average``,
+    ``average_buffers`` and ``check_weights`` outside.
+
+    Example::
+
+        with gs.join():
+            for inputs, labels in loader:    # of another length on each rank
+                ...
+                optimizer.step()
+    """
+    session = _session_here()
+    exchange = _state.exchange
+    if not isinstance(exchange, _Exchange):
+        raise ConfigError('join needs DistributedOptimizer first; with the hook, use '
+                          'join of DistributedDataParallel', 'FAILED_PRECONDITION')
+    exchange.joins = session.synchronous
+    yield
+    if exchange.joins:
+        exchange.follow_others()
+    exchange.joins = False
 
 
 @contextlib.contextmanager
@@ -554,6 +584,7 @@ class _Exchange:
                  optimizer: torch.optim.Optimizer, model: torch.nn.Module,
                  on_step: bool) -> None:
         self.on_step = on_step
+        self.joins = False  # Other ranks may have taken their last step.
         self.seconds = 0.0
         self.copy_seconds = 0.0
         self._swapped = False
@@ -607,14 +638,25 @@ class _Exchange:
             self._local_steps += 1
             if self._local_steps < session.local_steps:
                 return
-            self._local_steps = 0
-            session.begin()
-            for number, bucket in enumerate(self._buckets):
-                self._copy_in(bucket)
-                session.tell(_session.READY, number)
-            session.ask(_session.WAIT)
-            self._copy_out(self._out)
+            if self.joins:
+                session.average([1.0])
+            self._exchange()
         self.seconds += time.perf_counter() - start
+
+    def follow_others(self) -> None:
+        """Exchanges with the ranks that still step, until none does."""
+        with self._session.use():
+            while self._session.average([0.0]) != [0.0]:
+                self._exchange()
+
+    def _exchange(self) -> None:
+        self._local_steps = 0
+        self._session.begin()
+        for number, bucket in enumerate(self._buckets):
+            self._copy_in(bucket)
+            self._session.tell(_session.READY, number)
+        self._session.ask(_session.WAIT)
+        self._copy_out(self._out)
 
     def load(self, saved: bytes) -> None:
         with self._session.use():

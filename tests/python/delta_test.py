@@ -302,6 +302,63 @@ class DeltaTest(unittest.TestCase):
             self.assertLess(largest_difference(history[-1], weights(model)), 1e-5)
             self.assertLess(largest_difference(servers, at_servers), 1e-5)
 
+    def test_ranks_that_join_take_different_numbers_of_steps(self):
+        def uneven(rank, how_many):
+            model = make(seed=rank)
+            optimizer = gs.DistributedOptimizer(SGD(model.parameters()), model)
+            history = []
+            with gs.join():
+                for step in range(how_many[rank]):
+                    plain_step(model, optimizer, rank, step)
+                    history.append(weights(model))
+            with gs.server_weights(model):
+                return history, weights(model), gs.stats()['steps']
+        for how_many in (3, 7, 5), (4, 4, 4), (0, 2, 0):
+            with Job(ranks=3, servers=2, more=BUCKETS) as job:
+                results = job.results(uneven, how_many)
+            mean = make(seed=0)
+            models = [make(seed=0) for _ in results]
+            optimizers = [SGD(model.parameters()) for model in models]
+            for step in range(max(how_many)):
+                for rank, model in enumerate(models):
+                    model.load_state_dict(mean.state_dict())
+                    if step < how_many[rank]:
+                        plain_step(model, optimizers[rank], rank, step)
+                with torch.no_grad():
+                    for p, *parts in zip(mean.parameters(),
+                                         *[m.parameters() for m in models]):
+                        p.copy_(sum(parts) / len(parts))
+                for rank, (history, _, _) in enumerate(results):
+                    if step < how_many[rank]:
+                        self.assertLess(largest_difference(
+                            history[step], weights(mean)), 1e-5)
+            for _, servers, steps in results:
+                self.assertEqual(steps, max(how_many))
+                self.assertLess(largest_difference(servers, weights(mean)), 1e-5)
+
+    def test_what_was_not_sent_is_sent_while_a_rank_follows(self):
+        def uneven(rank):
+            model = make(seed=0)
+            optimizer = gs.DistributedOptimizer(SGD(model.parameters()), model)
+            with gs.join():
+                for step in range(2 + 30 * rank):
+                    plain_step(model, optimizer, rank, step)
+                before = gs.stats()['residual_norm']
+            return before, gs.stats()['residual_norm']
+        with Job(more='compressor { name: "topk" ratio: 0.2 }') as job:
+            (before, after), _ = job.results(uneven)
+        self.assertGreater(before, 0)
+        self.assertEqual(after, 0)
+
+    def test_join_without_an_optimizer(self):
+        def early(rank):
+            with gs.join():
+                pass
+        with Job(ranks=1) as job:
+            error, = job.run(early)
+        self.assertIsInstance(error, gs.ConfigError)
+        self.assertIn('join needs DistributedOptimizer first', str(error))
+
     def test_several_buckets_change_nothing(self):
         self.check_one_rank(SGD, more=BUCKETS)
 

@@ -1,5 +1,6 @@
 """The hook of DistributedDataParallel against its all-reduce."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -90,10 +91,11 @@ def train(rank, ranks, folder, name, how):
         if hooked:
             model.register_comm_hook(gs.HookState(), gs.hook)
         history = []
-        for step in range(how.get('steps', STEPS)):
-            step_once(model, optimizer, rank, step, how)
-            history.append({key: value.detach().clone()
-                            for key, value in plain.state_dict().items()})
+        with model.join() if 'missing' in how else contextlib.nullcontext():
+            for step in range(STEPS - rank * how.get('missing', 0)):
+                step_once(model, optimizer, rank, step, how)
+                history.append({key: value.detach().clone()
+                                for key, value in plain.state_dict().items()})
         histories.append(history)
     dist.destroy_process_group()
     return histories, gs.stats()
@@ -111,7 +113,7 @@ class HookTest(unittest.TestCase):
                  else '') as job:
             results = job.results(train, ranks, job.folder, name, how)
         for _, stats in results:
-            self.assertEqual(stats['steps'], how.get('steps', STEPS))
+            self.assertEqual(stats['steps'], STEPS)
         return results
 
     def check(self, within=0.0, **how):
@@ -127,6 +129,10 @@ class HookTest(unittest.TestCase):
     def test_unused_layers_and_passes_without_sync_have_these_bits_too(self):
         self.check(unused=True)
         self.check(no_sync=2, clip=0.1, more=BUCKETS)
+
+    def test_ranks_that_join_have_these_bits_too(self):
+        self.check(missing=2, more=BUCKETS)
+        self.check(missing=STEPS - 1, name='momentum')
 
     def test_buckets_that_are_rebuilt_have_these_bits_too(self):
         for cap in 0.001, 0.004:
