@@ -315,7 +315,7 @@ def average(values: Mapping[str, Any]) -> Dict[str, float]:
 
         means = gs.average({'loss': loss, 'accuracy': correct / total})
     """
-    numbers = [float(value) for value in values.values()]
+    numbers = [_number(value) for value in values.values()]
     session = _session_here()
     with session.use():
         means = session.average(numbers)
@@ -340,9 +340,9 @@ def record_loss(loss: Any) -> None:
     # The hook has a session from its first pass on.
     _check_process()
     if _state.session is None or not _state.session.is_open:
-        _state.loss = float(loss)
+        _state.loss = _number(loss)
     else:
-        _state.session.record_loss(float(loss))
+        _state.session.record_loss(_number(loss))
 
 
 def average_buffers(model: torch.nn.Module, names: Sequence[str] = (
@@ -879,6 +879,11 @@ def _store() -> Any:
     return dist.PrefixStore('gradsieve/%s/%d' % (
         os.environ.get('TORCHELASTIC_RESTART_COUNT', '0'), _state.num_sessions),
                             store)
+
+
+def _number(value: Any) -> float:
+    # float() of a tensor that needs a gradient warns.
+    return float(value.item() if isinstance(value, torch.Tensor) else value)
 
 
 def _text(value: Any) -> str:

@@ -4,6 +4,7 @@ import copy
 import json
 import subprocess
 import unittest
+import warnings
 
 import torch
 from torch import nn
@@ -377,7 +378,11 @@ class DeltaTest(unittest.TestCase):
             inputs = torch.randn(8, 64) + rank
             for _ in range(2):
                 optimizer.zero_grad()
-                model(inputs).pow(2).sum().backward()
+                loss = model(inputs).pow(2).sum()
+                with warnings.catch_warnings():
+                    warnings.simplefilter('error')
+                    gs.record_loss(loss)
+                loss.backward()
                 optimizer.step()
             before = copy.deepcopy(model[1].state_dict())
             gs.average_buffers(model)
