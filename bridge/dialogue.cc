@@ -10,15 +10,22 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "bridge/messages.h"
 #include "bridge/session.h"
 #include "bridge/shared_block.h"
 #include "common/consistency.h"
 #include "common/external_model.h"
+#include "common/metric.h"
 #include "common/status_macros.h"
 #include "common/thread.h"
 #include "common/unique_fd.h"
@@ -104,7 +111,7 @@ constexpr int64_t kStateBytes = 64 << 20;
 
 bool IsAnswered(BridgeOp op) {
   return op != BridgeOp::kSame && op != BridgeOp::kBegin &&
-         op != BridgeOp::kReady;
+         op != BridgeOp::kReady && op != BridgeOp::kMetrics;
 }
 
 std::string JobText(const JobConfig& job) {
@@ -127,6 +134,31 @@ std::string StatsText(const PushRecords& records, int num_workers,
       "\nbytes_down ", totals.bytes_down / num_workers, "\ncompress_seconds ",
       timings.compress, "\nawait_seconds ", timings.await, "\napply_seconds ",
       timings.apply, "\nresidual_norm ", residual_norm, "\n");
+}
+
+// Reads the text of METRICS.
+absl::StatusOr<std::vector<Metric>> ParseMetrics(absl::string_view text) {
+  std::vector<Metric> metrics;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    const std::pair<absl::string_view, absl::string_view> parts =
+        absl::StrSplit(line, absl::MaxSplits(' ', 1));
+    Metric metric;
+    metric.name = std::string(parts.first);
+    if (metric.name.empty() || !absl::c_all_of(metric.name, [](char c) {
+          return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
+        })) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a metric is called \"", metric.name,
+                       "\"; must be letters, digits and underscores"));
+    }
+    if (!absl::SimpleAtod(parts.second, &metric.value)) {
+      return absl::InvalidArgumentError(absl::StrCat("the metric ", metric.name,
+                                                     " is \"", parts.second,
+                                                     "\"; must be a number"));
+    }
+    metrics.push_back(std::move(metric));
+  }
+  return metrics;
 }
 
 absl::Status Dialogue::Open(BridgeMessage* message, BridgeMessage* answer) {
@@ -236,6 +268,12 @@ absl::Status Dialogue::Do(BridgeMessage* message, BridgeMessage* answer) {
           ReadMemfd(message->fd, kStateBytes + kStateBytesOfElement *
                                                    block_->num_elements()));
       return session_->LoadState(state);
+    }
+    case BridgeOp::kMetrics: {
+      PS_ASSIGN_OR_RETURN(const std::vector<Metric> metrics,
+                          ParseMetrics(message->text));
+      session_->Evaluated(metrics);
+      return absl::OkStatus();
     }
     case BridgeOp::kFinish:
       return session_->Finish();

@@ -24,13 +24,15 @@
 //   STATS                          yes: -, -, lines "name value"
 //   SAVE     + an empty memfd      yes: the number of bytes in it
 //   LOAD     + what SAVE wrote     yes
+//   METRICS  lines "name value"    no
 //   FINISH                         yes
 //   ABORT    the reason as text    yes
 //
 // SAME describes something besides the tensors that must be the same in all
-// training processes. bridge/session.h says what the others do; FIRST, PULL and
-// SERVERS are for delta mode. The first error is kept, and is the answer to all
-// later ops but ABORT.
+// training processes. METRICS are those of an evaluation, the most important
+// one first, for the records. bridge/session.h says what the others do; FIRST,
+// PULL and SERVERS are for delta mode. The first error is kept, and is the
+// answer to all later ops but ABORT.
 #ifndef BRIDGE_MESSAGES_H_
 #define BRIDGE_MESSAGES_H_
 
@@ -48,7 +50,7 @@ namespace ps {
 
 // Of messages and of the shared block. A training process with another one is
 // refused.
-constexpr int kBridgeProtocol = 2;
+constexpr int kBridgeProtocol = 3;
 
 constexpr size_t kBridgeMessageBytes = 24;  // Without the text.
 constexpr size_t kMaxBridgeText = 4096;
@@ -67,8 +69,9 @@ enum class BridgeOp : uint8_t {
   kStats = 11,
   kSave = 12,
   kLoad = 13,
-  kFinish = 14,
-  kAbort = 15,
+  kMetrics = 14,
+  kFinish = 15,
+  kAbort = 16,
 };
 
 struct BridgeMessage {

@@ -75,10 +75,21 @@ absl::StatusOr<std::optional<double>> PushRecords::Push(
   return seconds;
 }
 
+void PushRecords::Evaluated(const std::vector<Metric>& metrics) {
+  metrics_ = metrics;
+  // How often the data have been passed over is not known.
+  if (recorder_ != nullptr)
+    recorder_->Evaluated(totals().iterations, 0, metrics);
+  for (TrainingObserver* const observer : options_.observers) {
+    observer->Evaluated(metrics);
+  }
+}
+
 absl::Status PushRecords::Close() {
   if (recorder_ == nullptr) return absl::OkStatus();
   RunSummary summary;
   summary.totals = totals();
+  summary.metrics = metrics_;
   return recorder_->WriteSummary(summary);
 }
 

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/metric.h"
 #include "proto/config.pb.h"
 #include "worker/exchange_stats.h"
 #include "worker/gradient_pipeline.h"
@@ -43,6 +44,10 @@ class PushRecords {
                                              bool has_loss,
                                              GradientPipeline* pipeline);
 
+  // Records an evaluation after the latest push: its metrics, the most
+  // important one first, at least one.
+  void Evaluated(const std::vector<Metric>& metrics);
+
   // Writes summary.json. Errors: those of the file.
   absl::Status Close();
 
@@ -59,6 +64,7 @@ class PushRecords {
   Timings timings_;
   std::unique_ptr<RunRecorder> recorder_;  // Null if nothing is recorded.
   std::optional<absl::Time> last_push_ended_;
+  std::vector<Metric> metrics_;  // Of the last evaluation.
 };
 
 }  // namespace ps

@@ -125,6 +125,10 @@ class BridgeSession {
 
   // What was exchanged since the session began.
   const PushRecords& records() const { return *records_; }
+  // Records the metrics of an evaluation, the most important one first.
+  void Evaluated(const std::vector<Metric>& metrics) {
+    records_->Evaluated(metrics);
+  }
   // Euclidean norm of what has not been sent yet. Costs a pass over memory.
   absl::StatusOr<double> ResidualNorm() { return pipeline_->ResidualNorm(); }
 

@@ -154,17 +154,18 @@ double TrainingRecords::EpochsDone() const {
 }
 
 absl::Status TrainingRecords::Evaluated(const Evaluation& evaluation) {
-  LOG(INFO) << "test " << DescribeEvaluation(evaluation)
+  const std::vector<Metric> metrics = Metrics(evaluation);
+  LOG(INFO) << "test " << DescribeMetrics(metrics)
             << absl::StrFormat(" after %.2f epochs", EpochsDone());
   for (TrainingObserver* const observer : options_.observers) {
-    observer->Evaluated(evaluation);
+    observer->Evaluated(metrics);
   }
   if (tensorboard_ != nullptr) {
-    PS_RETURN_IF_ERROR(tensorboard_->Evaluated(evaluation, *options_.gradient,
+    PS_RETURN_IF_ERROR(tensorboard_->Evaluated(metrics, *options_.gradient,
                                                options_.pipeline->residuals()));
   }
   if (recorder_ == nullptr) return absl::OkStatus();
-  recorder_->Evaluated(totals().iterations, EpochsDone(), evaluation);
+  recorder_->Evaluated(totals().iterations, EpochsDone(), metrics);
   return KeepBest(evaluation);
 }
 
@@ -212,7 +213,7 @@ absl::Status TrainingRecords::WriteSummary(const Evaluation& evaluation,
   if (recorder_ == nullptr) return absl::OkStatus();
   RunSummary summary;
   summary.totals = totals();
-  summary.evaluation = evaluation;
+  summary.metrics = Metrics(evaluation);
   summary.recordings = model().recordings();
   summary.traffic_advice = TrafficAdvice(config(), totals());
   summary.best = best_;

@@ -16,9 +16,9 @@ from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from gradsieve._errors import Error, Forked, Interrupted, ConfigError, error_of
 
-PROTOCOL = 2
+PROTOCOL = 3
 (JOB, SAME, OPEN, FIRST, PULL, BEGIN, READY, WAIT, SERVERS, AVERAGE, STATS, SAVE,
- LOAD, FINISH, ABORT) = range(1, 16)
+ LOAD, METRICS, FINISH, ABORT) = range(1, 17)
 _NAMES = {JOB: 'JOB', OPEN: 'OPEN', FIRST: 'FIRST', PULL: 'PULL', WAIT: 'WAIT',
           SERVERS: 'SERVERS', AVERAGE: 'AVERAGE', STATS: 'STATS', SAVE: 'SAVE',
           LOAD: 'LOAD', FINISH: 'FINISH', ABORT: 'ABORT'}

@@ -52,8 +52,8 @@ __all__ = [
     'ConfigError', 'DistributedOptimizer', 'Error', 'Forked', 'HookState',
     'Interrupted', 'JobFailed', 'NotFinite', 'ServerLost', 'StartupTimeout',
     'average', 'average_buffers', 'check_weights', 'exchange', 'finish', 'hook',
-    'init', 'is_leader', 'join', 'load_state_dict', 'rank', 'record_loss', 'server_weights',
-    'size', 'state_dict', 'stats',
+    'init', 'is_leader', 'join', 'load_state_dict', 'rank', 'record_evaluation',
+    'record_loss', 'server_weights', 'size', 'state_dict', 'stats',
 ]
 
 _Optimizer = TypeVar('_Optimizer', bound=torch.optim.Optimizer)
@@ -343,6 +343,29 @@ def record_loss(loss: Any) -> None:
         _state.loss = _number(loss)
     else:
         _state.session.record_loss(_number(loss))
+
+
+def record_evaluation(**metrics: Any) -> None:
+    """Records an evaluation after the latest step: on the page, in the metrics, the
+    reports and the progress. What rank 0 says counts; others may say it, too.
+
+    Args:
+      metrics: numbers, or tensors of one element, by name: the most important one
+        first. ``accuracy`` and what ends with ``_accuracy`` or ``_rate`` are
+        fractions.
+
+    Example::
+
+        with gs.server_weights(model):
+            gs.record_evaluation(accuracy=correct / total, loss=loss)
+    """
+    if not metrics:
+        raise ConfigError('record_evaluation needs at least one metric',
+                          'INVALID_ARGUMENT')
+    session = _session_here()
+    with session.use():
+        session.tell(_session.METRICS, text='\n'.join(
+            '%s %r' % (name, _number(value)) for name, value in metrics.items()))
 
 
 def average_buffers(model: torch.nn.Module, names: Sequence[str] = (

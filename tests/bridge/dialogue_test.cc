@@ -514,6 +514,22 @@ TEST(Dialogue, RefusesToAveragePartsOfNumbers) {
   EXPECT_THAT(std::string(refused.message()), HasSubstr("AVERAGE has 5 bytes"));
 }
 
+TEST(Dialogue, RefusesMetricsThatAreNoNumbers) {
+  for (const auto& [text, error] :
+       {std::pair("", "a metric is called \"\""),
+        std::pair("loss 1\ntop-5 0.5", "a metric is called \"top-5\""),
+        std::pair("loss 1\naccuracy", "accuracy is \"\"; must be a number"),
+        std::pair("loss 1e", "loss is \"1e\"; must be a number")}) {
+    JobConfig job = ExchangeJob(1);
+    const Servers servers(&job);
+    auto ranks = Start(job);
+    ranks[0]->Tell(BridgeOp::kMetrics, 0, text);
+    const absl::Status refused = ranks[0]->Ask(BridgeOp::kStats);
+    EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(refused.message()), HasSubstr(error));
+  }
+}
+
 TEST(Dialogue, ServersOfMeansHaveNoWeightsToGive) {
   JobConfig job = ExchangeJob(1);
   const Servers servers(&job);

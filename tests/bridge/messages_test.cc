@@ -119,7 +119,7 @@ TEST_F(BridgeMessages, WithOtherFirstBytesAreRefused) {
     for (int value = 0; value < 256; ++value) {
       std::string bytes = EncodeBridgeMessage(Example());
       bytes[at] = static_cast<char>(value);
-      const bool is_op = value >= 1 && value <= 15;
+      const bool is_op = value >= 1 && value <= 16;
       EXPECT_EQ(DecodeBridgeMessage(bytes).ok(), at == 0 ? is_op : value == 0)
           << at << ": " << value;
     }

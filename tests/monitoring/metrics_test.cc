@@ -18,6 +18,7 @@
 #include "prometheus/registry.h"
 #include "prometheus/text_serializer.h"
 #include "server/server_metrics.h"
+#include "worker/records/evaluation.h"
 #include "worker/records/worker_metrics.h"
 
 namespace ps {
@@ -136,7 +137,7 @@ TEST(MetricsTest, WorkerZeroTellsOfTheJob) {
   metrics.Iteration(SomeIteration());
   Evaluation evaluation;
   evaluation.accuracy = 0.875;
-  metrics.Evaluated(evaluation);
+  metrics.Evaluated(Metrics(evaluation));
   EXPECT_THAT(TextOf(metrics.sources()),
               AllOf(HasSubstr("gradsieve_job_iterations_total 40\n"),
                     HasSubstr("gradsieve_job_planned_iterations 100\n"),

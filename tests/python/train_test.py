@@ -100,6 +100,8 @@ class TrainTest(unittest.TestCase):
                 if i > 1:
                     gs.record_loss(torch.tensor(10.0 * i + gs.rank()))
                 step()
+            gs.record_evaluation(accuracy=torch.tensor(0.75), loss=1.25)
+            gs.stats()
             if gs.is_leader():
                 def get(address):
                     with urllib.request.urlopen(address) as page:
@@ -108,7 +110,7 @@ class TrainTest(unittest.TestCase):
                 say('page %s %s' % (state['now']['iteration'], state['now']['loss']))
                 for line in get('http://%s/metrics' %
                                 os.environ['GRADSIEVE_METRICS_LISTEN']).splitlines():
-                    if line.startswith('gradsieve_job_iterations'):
+                    if line.startswith('gradsieve_job_evaluation'):
                         say(line)
             gs.finish()
         ''', options=['--page=127.0.0.1:%d' % free_ports(),
@@ -116,6 +118,7 @@ class TrainTest(unittest.TestCase):
             prelude='import json, urllib.request\n')
         self.assertEqual(code, 0, out)
         self.assertIn('page 12 110.5', out)
+        self.assertIn('gradsieve_job_evaluation{metric="accuracy"} 0.75', out)
         self.assertIn('the page of this job is http://127.0.0.1:', out)
         self.assertIn('iteration 12  loss 110.5', out)
         run = os.path.join(self.folder.name, 'run')
@@ -123,15 +126,22 @@ class TrainTest(unittest.TestCase):
             rows = [json.loads(line) for line in file]
         self.assertEqual(rows[0]['model'], 'external')
         self.assertEqual(rows[0]['num_parameters'], 64 * 65)
+        evaluation = rows.pop()
+        self.assertEqual([evaluation[name] for name in (
+            'event', 'iteration', 'metric', 'test_accuracy', 'test_loss')],
+                         ['evaluation', 12, 'test_accuracy', 0.75, 1.25])
         losses = [row['training_loss'] for row in rows[1:]]
         self.assertEqual(losses, [None, None] + [10.0 * i + 0.5 for i in range(2, 12)])
         self.assertGreater(rows[-1]['bytes_up'], 0)
         self.assertGreater(rows[-1]['phases']['compute'], 0)
         with open(run + '/summary.json') as file:
-            self.assertEqual(json.load(file)['iterations'], 12)
+            summary = json.load(file)
+        self.assertEqual((summary['iterations'], summary['test_accuracy']), (12, 0.75))
         report = subprocess.run([COMMAND, 'report', run], stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT, text=True, check=False)
         self.assertEqual(report.returncode, 0, report.stdout)
+        with open(run + '/report.html') as file:
+            self.assertIn('75.00 %', file.read())
 
     def test_a_page_that_cannot_be_served_is_an_error(self):
         with socket.socket() as taken:

@@ -37,17 +37,17 @@ TEST(Evaluation, EachTaskHasItsOwnMetrics) {
   EXPECT_THAT(
       Metrics(images),
       ElementsAre(Named("accuracy"), Named("top5_accuracy"), Named("loss")));
-  EXPECT_EQ(DescribeEvaluation(images),
+  EXPECT_EQ(DescribeMetrics(Metrics(images)),
             "accuracy 25.00 %, top-5 accuracy 75.00 %, loss 2.0794");
   // Among five classes, the right one is always one of the best five.
   ExampleShape few = Examples(Task::kImages);
   few.num_classes = 5;
-  EXPECT_EQ(DescribeEvaluation(EvaluationOf(few, sum)),
+  EXPECT_EQ(DescribeMetrics(Metrics(EvaluationOf(few, sum))),
             "accuracy 25.00 %, loss 2.0794");
 
   const Evaluation words = EvaluationOf(Examples(Task::kWords), sum);
   EXPECT_NEAR(words.perplexity, 8, 1e-12);
-  EXPECT_EQ(DescribeEvaluation(words), "perplexity 8.0000, loss 2.0794");
+  EXPECT_EQ(DescribeMetrics(Metrics(words)), "perplexity 8.0000, loss 2.0794");
 
   const Evaluation characters = EvaluationOf(Examples(Task::kCharacters), sum);
   EXPECT_NEAR(characters.bits_per_character, 3, 1e-12);
@@ -55,13 +55,13 @@ TEST(Evaluation, EachTaskHasItsOwnMetrics) {
               ElementsAre(Named("bits_per_character"), Named("loss")));
 
   const Evaluation speech = EvaluationOf(Examples(Task::kSpeech), sum);
-  EXPECT_EQ(DescribeEvaluation(speech),
+  EXPECT_EQ(DescribeMetrics(Metrics(speech)),
             "character error rate 25.00 %, word error rate 125.00 %, "
             "loss 2.0794");
 
   sum.loss = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(
-      DescribeEvaluation(EvaluationOf(Examples(Task::kCharacters), sum)),
+      DescribeMetrics(Metrics(EvaluationOf(Examples(Task::kCharacters), sum))),
       "bits per character nan, loss nan (training has diverged; lower the "
       "learning rate)");
 }

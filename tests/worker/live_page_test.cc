@@ -8,6 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "worker/records/evaluation.h"
 
 namespace ps {
 namespace {
@@ -88,7 +89,7 @@ TEST(LivePage, ResultsStandWhereTheyWereMeasured) {
   page.Iteration(Record(10));
   Evaluation evaluation;
   evaluation.accuracy = 0.75;
-  page.Evaluated(evaluation);
+  page.Evaluated(Metrics(evaluation));
   const json results = json::parse(page.State())["results"];
   EXPECT_EQ(results["metric"], "accuracy");
   EXPECT_EQ(results["latest"], "75.00 %");

@@ -131,12 +131,12 @@ void LivePage::Iteration(const IterationRecord& record) {
   }
 }
 
-void LivePage::Evaluated(const Evaluation& evaluation) {
-  const Metric metric = Metrics(evaluation).front();
+void LivePage::Evaluated(const std::vector<Metric>& metrics) {
+  const Metric& metric = metrics.front();
   MutexLock lock(&mu_);
   metric_ = metric.name;
   results_.push_back({PointOf(latest_), metric.value});
-  AddEvent(absl::StrCat("test ", DescribeEvaluation(evaluation)));
+  AddEvent(absl::StrCat("test ", DescribeMetrics(metrics)));
 }
 
 void LivePage::SnapshotWritten(absl::Duration took,

@@ -12,6 +12,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/time/time.h"
 #include "common/json.h"
+#include "common/metric.h"
 #include "common/mutex.h"
 #include "transport/cluster_watch.h"
 #include "worker/page/history.h"
@@ -29,7 +30,7 @@ class LivePage final : public TrainingObserver {
 
   void Begins(const RunHeader& header) override;
   void Iteration(const IterationRecord& record) override;
-  void Evaluated(const Evaluation& evaluation) override;
+  void Evaluated(const std::vector<Metric>& metrics) override;
   void SnapshotWritten(absl::Duration took,
                        const absl::Status& result) override;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
@@ -65,15 +66,17 @@ double ScoreOf(Task task, double value) {
   return HasClasses(task) ? value : -value;
 }
 
-std::string DescribeEvaluation(const Evaluation& evaluation) {
-  std::string text = absl::StrJoin(
-      Metrics(evaluation), ", ", [](std::string* out, const Metric& metric) {
+std::string DescribeMetrics(const std::vector<Metric>& metrics) {
+  std::string text =
+      absl::StrJoin(metrics, ", ", [](std::string* out, const Metric& metric) {
         absl::StrAppend(out, MetricWords(metric.name), " ",
                         FormatMetric(metric.name, metric.value));
       });
   // The running statistics of batch normalisation can be infinite while all
   // weights are finite.
-  if (!std::isfinite(evaluation.loss)) {
+  if (absl::c_any_of(metrics, [](const Metric& metric) {
+        return metric.name == "loss" && !std::isfinite(metric.value);
+      })) {
     text += " (training has diverged; lower the learning rate)";
   }
   return text;

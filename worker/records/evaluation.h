@@ -41,7 +41,7 @@ double ScoreOf(Task task, double value);
 
 // Returns a text for people: "accuracy 98.70 %, top-5 accuracy 99.95 %, loss
 // 0.0412". It has advice if the loss is not finite.
-std::string DescribeEvaluation(const Evaluation& evaluation);
+std::string DescribeMetrics(const std::vector<Metric>& metrics);
 
 }  // namespace ps
 

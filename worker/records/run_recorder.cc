@@ -41,8 +41,7 @@ Json ToJson(const RunTotals& totals) {
 }
 
 // Adds the metrics; "metric" names the most important one.
-void AddMetrics(const Evaluation& evaluation, Json* json) {
-  const std::vector<Metric> metrics = Metrics(evaluation);
+void AddMetrics(const std::vector<Metric>& metrics, Json* json) {
   (*json)["metric"] = absl::StrCat("test_", metrics.front().name);
   for (const Metric& metric : metrics) {
     (*json)[absl::StrCat("test_", metric.name)] = metric.value;
@@ -278,12 +277,12 @@ void RunRecorder::Iteration(const IterationRecord& record) {
 }
 
 void RunRecorder::Evaluated(int64_t iteration, double epoch,
-                            const Evaluation& evaluation) {
+                            const std::vector<Metric>& metrics) {
   Json json;
   json["event"] = "evaluation";
   json["iteration"] = iteration;
   json["epoch"] = epoch;
-  AddMetrics(evaluation, &json);
+  AddMetrics(metrics, &json);
   metrics_->Write(json);
 }
 
@@ -321,7 +320,7 @@ absl::Status RunRecorder::WriteSummary(const RunSummary& summary) {
   json["num_workers"] = header_.num_workers;
   json["num_servers"] = header_.num_servers;
   json["num_parameters"] = header_.num_parameters;
-  if (summary.evaluation.has_value()) AddMetrics(*summary.evaluation, &json);
+  if (!summary.metrics.empty()) AddMetrics(summary.metrics, &json);
   json.update(ToJson(summary.totals));
   json["stopped_early"] = summary.stopped_early;
   if (summary.best.has_value()) {

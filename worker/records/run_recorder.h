@@ -12,12 +12,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/metric.h"
 #include "compressors/compressor.h"
 #include "formats/safetensors.h"
 #include "proto/config.pb.h"
 #include "tensor/recording.h"
 #include "worker/records/best_weights.h"
-#include "worker/records/evaluation.h"
 #include "worker/records/model_values.h"
 #include "worker/records/run_totals.h"
 #include "worker/timings.h"
@@ -75,8 +75,9 @@ struct IterationRecord {
 
 struct RunSummary {
   RunTotals totals;
-  // The last evaluation; none if somebody else evaluates.
-  std::optional<Evaluation> evaluation;
+  // Those of the last evaluation, the most important one first; empty if there
+  // was none, or somebody else evaluates.
+  std::vector<Metric> metrics;
   RecordingCounts recordings;  // The recordings of this worker.
   std::string traffic_advice;  // See worker/records/traffic_advice.h.
   // The evaluation of best.safetensors; nullopt if there is no such file.
@@ -109,7 +110,9 @@ class RunRecorder {
 
   // Write a record. If that fails, the log says so, and the file lacks it.
   void Iteration(const IterationRecord& record);
-  void Evaluated(int64_t iteration, double epoch, const Evaluation& evaluation);
+  // The most important metric comes first; there is at least one.
+  void Evaluated(int64_t iteration, double epoch,
+                 const std::vector<Metric>& metrics);
 
   // The size of metrics.jsonl.
   int64_t metrics_bytes() const;

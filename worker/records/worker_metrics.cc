@@ -222,10 +222,9 @@ void WorkerMetrics::Iteration(const IterationRecord& record) {
   gradient_norm_ = record.gradient_norm.value_or(gradient_norm_);
 }
 
-void WorkerMetrics::Evaluated(const Evaluation& evaluation) {
-  std::vector<Metric> metrics = Metrics(evaluation);
+void WorkerMetrics::Evaluated(const std::vector<Metric>& metrics) {
   MutexLock lock(&mu_);
-  evaluation_ = std::move(metrics);
+  evaluation_ = metrics;
 }
 
 void WorkerMetrics::SnapshotWritten(absl::Duration took,

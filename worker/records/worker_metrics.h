@@ -8,8 +8,8 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "common/metric.h"
 #include "common/mutex.h"
-#include "worker/records/evaluation.h"
 #include "worker/records/run_recorder.h"
 #include "worker/records/training_observer.h"
 
@@ -33,7 +33,7 @@ class WorkerMetrics final : public TrainingObserver {
 
   void Begins(const RunHeader& header) override;
   void Iteration(const IterationRecord& record) override;
-  void Evaluated(const Evaluation& evaluation) override;
+  void Evaluated(const std::vector<Metric>& metrics) override;
   void SnapshotWritten(absl::Duration took,
                        const absl::Status& result) override;
 

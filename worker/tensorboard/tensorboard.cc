@@ -84,13 +84,13 @@ absl::Status TensorBoard::AddHistogram(const std::string& tag,
   return absl::OkStatus();
 }
 
-absl::Status TensorBoard::Evaluated(const Evaluation& evaluation,
+absl::Status TensorBoard::Evaluated(const std::vector<Metric>& metrics,
                                     const Tensor& gradient,
                                     Residuals* residuals) {
   TensorBoardEvent event;
   event.set_step(step_);
   TensorBoardSummary* const summary = event.mutable_summary();
-  for (const Metric& metric : Metrics(evaluation)) {
+  for (const Metric& metric : metrics) {
     Add(absl::StrCat("test/", metric.name), metric.value, summary);
   }
   for (size_t b = 0; b < options_.buckets.size(); ++b) {

@@ -9,10 +9,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/metric.h"
 #include "tensor/backend.h"
 #include "tensor/tensor.h"
 #include "worker/bucket_plan.h"
-#include "worker/records/evaluation.h"
 #include "worker/records/run_recorder.h"
 #include "worker/residuals.h"
 #include "worker/tensorboard/event_file.h"
@@ -39,8 +39,8 @@ class TensorBoard {
   // bucket of that iteration's gradient (in delta mode, of the worker's step)
   // and of the residual. `gradient` is [num_parameters]. Takes one pass over
   // each.
-  absl::Status Evaluated(const Evaluation& evaluation, const Tensor& gradient,
-                         Residuals* residuals);
+  absl::Status Evaluated(const std::vector<Metric>& metrics,
+                         const Tensor& gradient, Residuals* residuals);
 
  private:
   TensorBoard(const TensorBoardOptions& options,
