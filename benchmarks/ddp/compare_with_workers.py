@@ -25,7 +25,7 @@ BATCH, IMAGES, WARM_UP, RATE = 32, 60000, 100, 0.04
 SETTINGS = {name: "" for name in (
     "none", "topk", "chunk_topk", "sidco_e", "sidco_gp", "sidco_p", "dgc", "gaussiank",
     "redsync", "randomk", "scalecom", "adacomp", "powersgd")}
-SETTINGS["threshold"] = "threshold: 0.003"
+SETTINGS["threshold"] = "threshold { threshold: 0.001 }"
 JOB = """name: "compare"
 seed: %d
 %s
