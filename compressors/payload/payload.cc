@@ -149,10 +149,11 @@ void AddPayload(const PayloadPieces& pieces, float* sum) {
         ->AddNext(absl::MakeSpan(sum, info.count));
     return;
   }
-  VisitPayload(pieces, [sum](absl::Span<const uint32_t> indices,
-                             absl::Span<const float> values) {
+  for (SparsePayloadReader reader(pieces); reader.Next();) {
+    const absl::Span<const uint32_t> indices = reader.indices();
+    const absl::Span<const float> values = reader.values();
     for (size_t i = 0; i < indices.size(); ++i) sum[indices[i]] += values[i];
-  });
+  }
 }
 
 DensePayloadReader::DensePayloadReader(const PayloadPieces& pieces) {
@@ -168,21 +169,44 @@ void DensePayloadReader::AddNext(absl::Span<float> sum) {
   decoder_->AddNext(sum);
 }
 
-void VisitPayload(const PayloadPieces& pieces,
-                  const std::function<void(absl::Span<const uint32_t>,
-                                           absl::Span<const float>)>& visit) {
-  const PayloadInfo info = ReadTrustedHeader(pieces);
-  const auto value_decoder = NewTrustedValueDecoder(info, pieces);
-  const auto index_decoder = NewIndexDecoder(info, pieces);
+struct SparsePayloadReader::State {
+  std::unique_ptr<ValueDecoder> value_decoder;
+  std::unique_ptr<IndexDecoder> index_decoder;
+  int64_t left = 0;
+  int64_t n = 0;  // Of the run.
   uint32_t indices[kBlock];
   float values[kBlock];
-  for (int64_t i = 0; i < info.count; i += kBlock) {
-    const int64_t n = std::min(kBlock, info.count - i);
-    const absl::Status status = index_decoder->Next(absl::MakeSpan(indices, n));
-    CHECK(status.ok()) << status;
-    value_decoder->Next(absl::MakeSpan(values, n));
-    visit({indices, static_cast<size_t>(n)}, {values, static_cast<size_t>(n)});
-  }
+};
+
+SparsePayloadReader::SparsePayloadReader(const PayloadPieces& pieces)
+    : state_(new State) {
+  const PayloadInfo info = ReadTrustedHeader(pieces);
+  state_->value_decoder = NewTrustedValueDecoder(info, pieces);
+  state_->index_decoder = NewIndexDecoder(info, pieces);
+  state_->left = info.count;
+}
+
+SparsePayloadReader::~SparsePayloadReader() = default;
+SparsePayloadReader::SparsePayloadReader(SparsePayloadReader&&) = default;
+
+bool SparsePayloadReader::Next() {
+  State& s = *state_;
+  s.n = std::min(kBlock, s.left);
+  s.left -= s.n;
+  if (s.n == 0) return false;
+  const absl::Status status =
+      s.index_decoder->Next(absl::MakeSpan(s.indices, s.n));
+  CHECK(status.ok()) << status;
+  s.value_decoder->Next(absl::MakeSpan(s.values, s.n));
+  return true;
+}
+
+absl::Span<const uint32_t> SparsePayloadReader::indices() const {
+  return {state_->indices, static_cast<size_t>(state_->n)};
+}
+
+absl::Span<const float> SparsePayloadReader::values() const {
+  return {state_->values, static_cast<size_t>(state_->n)};
 }
 
 void DecodePayload(const PayloadPieces& pieces, std::vector<uint32_t>* indices,

@@ -59,12 +59,26 @@ class DensePayloadReader {
   std::unique_ptr<ValueDecoder> decoder_;
 };
 
-// Calls visit(indices, values) for runs of a payload's elements, in ascending
-// order; both spans are valid only during the call. ValidatePayload must have
-// accepted the payload, and it must not be dense.
-void VisitPayload(const PayloadPieces& pieces,
-                  const std::function<void(absl::Span<const uint32_t>,
-                                           absl::Span<const float>)>& visit);
+// Reads the elements of a payload in ascending order, a run at a time.
+// ValidatePayload must have accepted the payload. `pieces` must outlive the
+// reader.
+class SparsePayloadReader {
+ public:
+  explicit SparsePayloadReader(const PayloadPieces& pieces);
+  ~SparsePayloadReader();
+  SparsePayloadReader(SparsePayloadReader&&);
+
+  // Decodes the next run, whose spans are valid until the next call. Returns
+  // false if there are no more elements; both spans are empty then.
+  bool Next();
+  absl::Span<const uint32_t> indices() const;
+  absl::Span<const float> values() const;
+
+ private:
+  struct State;
+
+  std::unique_ptr<State> state_;
+};
 
 // Decodes the elements; for a dense payload, all of them. ValidatePayload must
 // have accepted the payload.

@@ -41,7 +41,7 @@ bool ChangeLog::Since(int64_t version, std::vector<uint32_t>* indices) const {
        ++changes) {
     for (const uint32_t index : *changes) touched.Add(index);
   }
-  touched.Take(indices);
+  touched.Take([indices](uint32_t index) { indices->push_back(index); });
   return true;
 }
 

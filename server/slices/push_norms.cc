@@ -36,10 +36,9 @@ double PushNorms::NormOf(const PayloadPieces& push) {
     DecodeDensePayload(push, absl::MakeSpan(dense_));
     sum = SumOfSquares(dense_);
   } else {
-    VisitPayload(push, [&sum](absl::Span<const uint32_t>,
-                              absl::Span<const float> values) {
-      sum += SumOfSquares(values);
-    });
+    for (SparsePayloadReader reader(push); reader.Next();) {
+      sum += SumOfSquares(reader.values());
+    }
   }
   return std::sqrt(sum);
 }

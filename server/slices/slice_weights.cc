@@ -49,13 +49,6 @@ class PhaseClock {
       std::chrono::steady_clock::now();
 };
 
-// Returns the calling thread's sum, reused for all slices.
-TouchedSum* ThreadSum(int64_t num_elements) {
-  thread_local TouchedSum sum;
-  sum.Reset(num_elements);
-  return &sum;
-}
-
 // Returns the number of updates per iteration of the schedule: if each push is
 // an update, the schedule counts num_workers pushes as one, and the learning
 // rate is divided by this number.
@@ -173,9 +166,8 @@ float* SliceWeights::WritableWeights() {
 void SliceWeights::SumTouched(const GradientPayloads& gradients,
                               ServerTimings* timings) {
   PhaseClock clock;
-  TouchedSum* const sum = ThreadSum(options_.num_elements);
-  for (const PayloadPieces* payload : gradients.payloads) sum->Add(*payload);
-  sum->Take(&indices_, &gradient_);
+  thread_local TouchedSum sum;
+  sum.Sum(gradients.payloads, options_.num_elements, &indices_, &gradient_);
   Average(gradient_.data(), static_cast<int64_t>(gradient_.size()));
   clock.AddTo(&timings->sum);
 }

@@ -1,43 +1,74 @@
 #include "server/slices/touched_sum.h"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "absl/types/span.h"
 #include "compressors/payload/payload.h"
 
 namespace ps {
+namespace {
 
-void TouchedSum::Reset(int64_t num_elements) {
-  touched_.Reset(num_elements);
-  // The array only grows; the existing elements are 0.
-  if (num_elements > static_cast<int64_t>(sums_.size())) {
-    sums_.resize(num_elements);
-  }
-}
+// A payload, up to its next element.
+struct Source {
+  explicit Source(const PayloadPieces& pieces)
+      : reader(pieces), more(reader.Next()) {}
 
-void TouchedSum::Add(const PayloadPieces& pieces) {
-  VisitPayload(pieces, [this](absl::Span<const uint32_t> indices,
-                              absl::Span<const float> values) {
-    for (size_t i = 0; i < indices.size(); ++i) {
-      sums_[indices[i]] += values[i];
-      touched_.Add(indices[i]);
+  // Calls add(index, value) for all elements before `end`.
+  template <typename Add>
+  void TakeBelow(int64_t end, const Add& add) {
+    while (more) {
+      const absl::Span<const uint32_t> indices = reader.indices();
+      const absl::Span<const float> values = reader.values();
+      const size_t stop =
+          indices.back() < end
+              ? indices.size()
+              : std::lower_bound(indices.begin() + next, indices.end(), end) -
+                    indices.begin();
+      for (; next < stop; ++next) add(indices[next], values[next]);
+      if (next < indices.size()) return;
+      next = 0;
+      more = reader.Next();
     }
-    count_ += indices.size();
-  });
-}
-
-void TouchedSum::Take(std::vector<uint32_t>* indices,
-                      std::vector<float>* sums) {
-  indices->reserve(
-      std::min<int64_t>(count_, static_cast<int64_t>(sums_.size())));
-  touched_.Take(indices);
-  sums->resize(indices->size());
-  for (size_t i = 0; i < indices->size(); ++i) {
-    float& sum = sums_[(*indices)[i]];
-    (*sums)[i] = sum;
-    sum = 0;
   }
-  count_ = 0;
+
+  SparsePayloadReader reader;
+  bool more;
+  size_t next = 0;  // In the reader's run.
+};
+
+}  // namespace
+
+void TouchedSum::Sum(const std::vector<const PayloadPieces*>& payloads,
+                     int64_t dense_size, std::vector<uint32_t>* indices,
+                     std::vector<float>* sums) {
+  indices->clear();
+  sums->clear();
+  if (payloads.size() == 1) {
+    DecodePayload(*payloads[0], indices, sums);
+    // As in a sum: 0 for a negative 0.
+    for (float& sum : *sums) sum += 0.0f;
+    return;
+  }
+  std::vector<Source> sources;
+  for (const PayloadPieces* payload : payloads) sources.emplace_back(*payload);
+  const int64_t block = std::min(kBlock, dense_size);
+  touched_.Reset(block);
+  if (block > static_cast<int64_t>(sums_.size())) sums_.resize(block);
+  for (int64_t begin = 0; begin < dense_size; begin += kBlock) {
+    for (Source& source : sources) {
+      source.TakeBelow(begin + kBlock, [&](uint32_t index, float value) {
+        const uint32_t place = index - static_cast<uint32_t>(begin);
+        sums_[place] += value;
+        touched_.Add(place);
+      });
+    }
+    touched_.Take([&](uint32_t place) {
+      indices->push_back(static_cast<uint32_t>(begin) + place);
+      sums->push_back(sums_[place]);
+      sums_[place] = 0;
+    });
+  }
 }
 
 }  // namespace ps

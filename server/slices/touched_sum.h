@@ -10,24 +10,23 @@
 
 namespace ps {
 
-// The sum. Holds a vector that is 0 except where payloads were added, and the
-// set of those places. Can be reused for any number of slices. Not thread-safe.
+// Can be reused for any number of slices. Not thread-safe.
 class TouchedSum {
  public:
-  // Prepares for payloads of num_elements elements. The sum must be empty.
-  void Reset(int64_t num_elements);
-
-  // Adds a valid payload of that many elements that is not dense.
-  void Add(const PayloadPieces& pieces);
-
-  // Replaces *indices by the indices that were added, in ascending order, and
-  // *sums by the sums there, including those that are 0. Empties the sum.
-  void Take(std::vector<uint32_t>* indices, std::vector<float>* sums);
+  // Replaces *indices by those of all elements of the payloads, in ascending
+  // order, and *sums by the sums there, including those that are 0: 0 and then
+  // each payload's value, in the order of the payloads. The payloads are valid,
+  // have the same dense_size, and are not dense.
+  void Sum(const std::vector<const PayloadPieces*>& payloads,
+           int64_t dense_size, std::vector<uint32_t>* indices,
+           std::vector<float>* sums);
 
  private:
-  std::vector<float> sums_;
+  // Positions that are summed together, so that their sums stay in the cache.
+  static constexpr int64_t kBlock = int64_t{1} << 17;
+
+  std::vector<float> sums_;  // [kBlock]; 0 between two blocks.
   TouchedSet touched_;
-  int64_t count_ = 0;  // An upper bound on the number of touched elements.
 };
 
 }  // namespace ps

@@ -2,6 +2,8 @@
 #include "server/slices/touched_sum.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <random>
 #include <set>
@@ -37,18 +39,21 @@ Sparse MakeSparse(std::vector<uint32_t> indices, std::vector<float> values,
 
 TEST(TouchedSum, AddsInOrderAndForgets) {
   TouchedSum sum;
-  sum.Reset(300);
   const Sparse first = MakeSparse({3, 64, 299}, {1e8f, 1, 2}, 300);
   const Sparse second = MakeSparse({3, 128}, {1, 5}, 300);
   const Sparse third = MakeSparse({3, 64}, {-1e8f, -1}, 300);
-  for (const Sparse* each : {&first, &second, &third}) sum.Add(each->Pieces());
+  const PayloadPieces pieces[] = {first.Pieces(), second.Pieces(),
+                                  third.Pieces()};
   std::vector<uint32_t> indices = {7};
   std::vector<float> values;
-  sum.Take(&indices, &values);
+  sum.Sum({&pieces[0], &pieces[1], &pieces[2]}, 300, &indices, &values);
   EXPECT_THAT(indices, ElementsAre(3, 64, 128, 299));
   // 1e8 + 1 rounds to 1e8. Elements whose sum is 0 were touched as well.
   EXPECT_THAT(values, ElementsAre(0, 0, 5, 2));
-  sum.Take(&indices, &values);
+  sum.Sum({&pieces[1]}, 300, &indices, &values);
+  EXPECT_THAT(indices, ElementsAre(3, 128));
+  EXPECT_THAT(values, ElementsAre(1, 5));
+  sum.Sum({}, 300, &indices, &values);
   EXPECT_THAT(indices, IsEmpty());
   EXPECT_THAT(values, IsEmpty());
 }
@@ -57,11 +62,12 @@ TEST(TouchedSum, EqualsAPlainSumForSlicesOfAnySize) {
   TouchedSum sum;
   std::mt19937_64 random(3);
   std::normal_distribution<float> normal;
-  for (const int64_t n : {1, 63, 64, 65, 4096, 4097, 100000, 70, 8193}) {
+  for (const int64_t n :
+       {1, 63, 64, 65, 4096, 4097, 100000, 70, 131072, 131073, 1000000, 8193}) {
     SCOPED_TRACE(n);
-    sum.Reset(n);
     std::vector<float> plain(n, 0.0f);
     std::set<uint32_t> touched;
+    std::vector<Sparse> sparse;
     for (int rank = 0; rank < 4; ++rank) {
       std::set<uint32_t> mine;
       for (int64_t i = 0; i < 1 + n / 50; ++i) mine.insert(random() % n);
@@ -71,15 +77,34 @@ TEST(TouchedSum, EqualsAPlainSumForSlicesOfAnySize) {
         plain[index] += values.back();
       }
       touched.insert(mine.begin(), mine.end());
-      sum.Add(MakeSparse({mine.begin(), mine.end()}, values, n).Pieces());
+      sparse.push_back(MakeSparse({mine.begin(), mine.end()}, values, n));
     }
+    std::vector<PayloadPieces> pieces;
+    for (const Sparse& each : sparse) pieces.push_back(each.Pieces());
+    std::vector<const PayloadPieces*> payloads;
+    for (const PayloadPieces& each : pieces) payloads.push_back(&each);
     std::vector<uint32_t> indices;
     std::vector<float> values;
-    sum.Take(&indices, &values);
+    sum.Sum(payloads, n, &indices, &values);
     EXPECT_EQ(indices, std::vector<uint32_t>(touched.begin(), touched.end()));
     for (size_t i = 0; i < indices.size(); ++i) {
       ASSERT_EQ(values[i], plain[indices[i]]) << indices[i];
     }
+  }
+}
+
+// A sum begins with 0, so that a lone -0 is 0.
+TEST(TouchedSum, HasNoNegativeZero) {
+  TouchedSum sum;
+  const Sparse sparse = MakeSparse({2, 5}, {-0.0f, -1}, 9);
+  const PayloadPieces pieces = sparse.Pieces();
+  std::vector<uint32_t> indices;
+  std::vector<float> values;
+  for (const size_t copies : {1, 2}) {
+    sum.Sum(std::vector<const PayloadPieces*>(copies, &pieces), 9, &indices,
+            &values);
+    EXPECT_FALSE(std::signbit(values[0]));
+    EXPECT_EQ(values[1], -static_cast<float>(copies));
   }
 }
 

@@ -85,12 +85,11 @@ absl::Status ReplayWorker::Take(const SliceAnswer& answer) {
         answer.payload,
         absl::MakeSpan(weights, static_cast<size_t>(slice.size())));
   } else {
-    VisitPayload(answer.payload, [weights](absl::Span<const uint32_t> indices,
-                                           absl::Span<const float> values) {
-      for (size_t i = 0; i < indices.size(); ++i) {
-        weights[indices[i]] = values[i];
+    for (SparsePayloadReader reader(answer.payload); reader.Next();) {
+      for (size_t i = 0; i < reader.indices().size(); ++i) {
+        weights[reader.indices()[i]] = reader.values()[i];
       }
-    });
+    }
   }
   return absl::OkStatus();
 }
