@@ -3,13 +3,15 @@
 import os
 import shutil
 import sys
-from typing import NoReturn, Optional
+from typing import NoReturn, Optional, Sequence
 
 from gradsieve._errors import ConfigError
 
 # In the order in which they are looked at.
 RANK_VARIABLES = ('GRADSIEVE_RANK', 'RANK', 'OMPI_COMM_WORLD_RANK',
                   'SLURM_PROCID', 'JOB_COMPLETION_INDEX')
+# SLURM_NTASKS is also set where no rank was started.
+SIZE_VARIABLES = ('WORLD_SIZE', 'OMPI_COMM_WORLD_SIZE')
 
 # The jobs of scripts that name none, with an optimizer of ours and with DDP's hook.
 DELTA_JOB = '''\
@@ -28,19 +30,13 @@ downlink { mode: MEAN compressor { value_code: "int8_block" } }
 
 def find_rank(rank: Optional[int]) -> Optional[int]:
     """The given rank, or that of the first variable that is set; or None."""
-    if rank is not None:
-        return rank
-    for name in RANK_VARIABLES:
-        if name in os.environ:
-            return _number(name)
-    return None
+    return _first_number(rank, RANK_VARIABLES)
 
 
 def find_size(size: Optional[int]) -> Optional[int]:
-    """The given number of ranks, or WORLD_SIZE; or None."""
-    if size is None and 'WORLD_SIZE' in os.environ:
-        return _number('WORLD_SIZE')
-    return size
+    """The given number of ranks, or that of the first variable that is set; or
+    None."""
+    return _first_number(size, SIZE_VARIABLES)
 
 
 def find_program(name: str) -> str:
@@ -77,6 +73,16 @@ def run_command() -> NoReturn:
     here = os.path.dirname(os.path.abspath(__file__))
     program = os.path.join(here, '_bundle', 'tools', 'gradsieve')
     os.execv(program, [program, *sys.argv[1:]])
+
+
+def _first_number(given: Optional[int],
+                  variables: Sequence[str]) -> Optional[int]:
+    if given is not None:
+        return given
+    for name in variables:
+        if name in os.environ:
+            return _number(name)
+    return None
 
 
 def _number(variable: str) -> int:

@@ -96,8 +96,8 @@ def init(job: Optional[str] = None, *, rank: Optional[int] = None,
       rank: which rank this is, from 0; by default the variable GRADSIEVE_RANK,
         RANK, OMPI_COMM_WORLD_RANK, SLURM_PROCID or JOB_COMPLETION_INDEX, or
         that of ``torch.distributed``.
-      size: the number of ranks; by default WORLD_SIZE, or that of
-        ``torch.distributed``. It must be the job's cluster.num_workers.
+      size: the number of ranks; by default WORLD_SIZE, OMPI_COMM_WORLD_SIZE, or
+        that of ``torch.distributed``. It must be the job's cluster.num_workers.
       timeout: how long one exchange may take, in seconds.
       fields: fields of the job to set, as ``--set`` does, by name. Servers must
         have the same.
@@ -120,8 +120,9 @@ def _begin(default_job: str, job: Optional[str], rank: Optional[int],
         raise ConfigError('gradsieve.init is called twice', 'FAILED_PRECONDITION')
     _state.pid = os.getpid()
     _hook_the_end()
-    overrides = ['%s=%s' % (name, _text(value))
-                 for name, value in (fields or {}).items()]
+    overrides = os.environ.get('GRADSIEVE_SET', '').splitlines()
+    overrides += ['%s=%s' % (name, _text(value))
+                  for name, value in (fields or {}).items()]
     found_rank = _start.find_rank(rank)
     found_size = _start.find_size(size)
     if _is_distributed():
@@ -851,8 +852,10 @@ def _connect(job: str, rank: Optional[int], size: Optional[int],
         ranks = session.num_workers
         if size is not None and size != ranks:
             raise ConfigError(
-                'there are %d ranks (size, or WORLD_SIZE), and the job has '
-                'cluster.num_workers %d' % (size, ranks), 'INVALID_ARGUMENT')
+                'there are %d ranks (size, or %s), and the job has '
+                'cluster.num_workers %d' %
+                (size, ' or '.join(_start.SIZE_VARIABLES), ranks),
+                'INVALID_ARGUMENT')
         if rank is None and ranks > 1:
             raise ConfigError(
                 'the job has %d ranks, and nothing says which this is: give '

@@ -196,8 +196,8 @@ class RefusalsTest(unittest.TestCase):
         with Job(start_servers=False) as job:
             for arguments, text in (
                     ({'variables': {'WORLD_SIZE': '3'}},
-                     'there are 3 ranks (size, or WORLD_SIZE), and the job has '
-                     'cluster.num_workers 2'),
+                     'there are 3 ranks (size, or WORLD_SIZE or '
+                     'OMPI_COMM_WORLD_SIZE), and the job has cluster.num_workers 2'),
                     ({'size': 4}, 'there are 4 ranks'),
                     ({'rank': 2}, 'the rank is 2; the job has ranks 0 to 1'),
                     ({'variables': {'RANK': 'first'}},

@@ -48,15 +48,17 @@ class ExternalJob : public CommandTest {
 TEST_F(ExternalJob, RunsTheCommandAsEachWorker) {
   EXPECT_EQ(
       Train({"--run-dir=" + Path("run"), "--", "sh", "-c",
-             "echo \"$RANK $LOCAL_RANK $WORLD_SIZE $MASTER_ADDR $1\"; test "
+             "echo \"$RANK $LOCAL_RANK $WORLD_SIZE $LOCAL_WORLD_SIZE "
+             "$MASTER_ADDR $1\"; test "
              "$MASTER_PORT -gt 0 && test $OMP_NUM_THREADS -gt 0 && test -f "
              "\"$GRADSIEVE_JOB\" && test -x \"$GRADSIEVE_BRIDGE\"",
              "sh", "--lr=1"}),
       0)
       << output();
-  EXPECT_THAT(output(), AllOf(HasSubstr("[worker-0] 0 0 2 127.0.0.1 --lr=1\n"),
-                              HasSubstr("[worker-1] 1 1 2 127.0.0.1 --lr=1\n"),
-                              HasSubstr("The run is in " + Path("run"))));
+  EXPECT_THAT(output(),
+              AllOf(HasSubstr("[worker-0] 0 0 2 2 127.0.0.1 --lr=1\n"),
+                    HasSubstr("[worker-1] 1 1 2 2 127.0.0.1 --lr=1\n"),
+                    HasSubstr("The run is in " + Path("run"))));
   EXPECT_THAT(Names("run"), ElementsAre("job.textproto", "logs"));
 }
 

@@ -38,6 +38,7 @@
 #include "tools/process/local_cluster.h"
 #include "tools/process/port_range.h"
 #include "tools/process/signals.h"
+#include "tools/process/worker_command.h"
 #include "tools/report/run_report.h"
 #include "worker/job_check.h"
 #include "worker/job_model.h"
@@ -381,26 +382,6 @@ bool IsProgram(const std::string& name) {
   return false;
 }
 
-// What does not go with a job whose model is in a program of the user's.
-absl::Status CheckFlagsOfExternal(const Flags& flags) {
-  if (flags.resume) {
-    return absl::InvalidArgumentError(
-        "--resume needs snapshots, and a job whose model is in a program of "
-        "yours has none: start it again without --resume; the program goes on "
-        "from what it has saved itself");
-  }
-  if (flags.tensorboard) {
-    return absl::InvalidArgumentError(
-        "--tensorboard shows what the program `worker` records, and this job's "
-        "worker is a program of yours, which can write event files itself");
-  }
-  if (flags.command.empty() || IsProgram(flags.command[0])) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("there is no program ", flags.command[0]));
-}
-
 // Where the run is recorded, as a new folder. Errors: see Train.
 absl::StatusOr<std::string> NewRunDirectory(const Flags& flags,
                                             const JobConfig& config) {
@@ -411,8 +392,11 @@ absl::StatusOr<std::string> NewRunDirectory(const Flags& flags,
 
 // Runs the user's program as each worker of the job.
 int TrainExternal(const Flags& flags, const JobConfig& config) {
-  const absl::Status usable = CheckFlagsOfExternal(flags);
-  if (!usable.ok()) return Fail(usable, kExitUsage);
+  if (!flags.command.empty() && !IsProgram(flags.command[0])) {
+    return Fail(absl::InvalidArgumentError(
+                    absl::StrCat("there is no program ", flags.command[0])),
+                kExitUsage);
+  }
   if (!flags.check.empty()) {
     std::printf("%s is a valid job; its model is in a program of yours\n",
                 flags.job.c_str());
@@ -469,14 +453,10 @@ int Train(const Flags& flags) {
     std::printf("%s is a valid job; its data was not read\n", job.c_str());
     return kExitDone;
   }
+  const absl::Status usable = CheckWorkerCommand(
+      *config, job, {flags.command, flags.resume, flags.tensorboard});
+  if (!usable.ok()) return Fail(usable, kExitUsage);
   if (HasExternalModel(*config)) return TrainExternal(flags, *config);
-  if (!flags.command.empty()) {
-    return Fail(absl::InvalidArgumentError(absl::StrCat(
-                    "a command, as in ", flags.command[0],
-                    ", is for a job with model.name \"external\", and that of ",
-                    job, " is \"", config->model().name(), "\"")),
-                kExitUsage);
-  }
   const absl::Status addresses = CheckAddresses(flags, config->cluster());
   if (!addresses.ok()) return Fail(addresses, kExitUsage);
   LocalClusterOptions options = OptionsOf(flags, *config);

@@ -1,6 +1,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -9,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "common/exit_codes.h"
+#include "common/external_model.h"
 #include "common/flags.h"
 #include "common/host_and_port.h"
 #include "common/job_fields.h"
@@ -24,6 +26,7 @@
 #include "tools/launch/remote_process.h"
 #include "tools/process/port_range.h"
 #include "tools/process/signals.h"
+#include "tools/process/worker_command.h"
 #include "tools/report/run_report.h"
 
 namespace ps {
@@ -37,6 +40,7 @@ struct Flags {
   ProgramSource source;
   int port = LaunchRecord().port;
   std::vector<std::string> overrides;
+  std::vector<std::string> command;  // Of the worker, if it is not ours.
   int hang_minutes =
       static_cast<int>(absl::ToInt64Minutes(LaunchedJob().hang_patience));
   bool restart_when_it_hangs = false;
@@ -67,6 +71,9 @@ CommandText Text() {
        "only check the job, and that ssh reaches the hosts"},
       {"gradsieve launch --resume runs/mlp-20261121-143005",
        "go on with a run that was interrupted"},
+      {"gradsieve launch --hosts=a:4,b:4 job.textproto -- python3 train.py",
+       "run this script, which both hosts have, as each worker "
+       "(docs/pytorch.md)"},
   };
   text.exit_codes = {
       {"0", "trained"},
@@ -142,12 +149,14 @@ void PrintPlaces(const LaunchedJob& job, const std::string& path) {
 
 // What to do about a run that is not complete.
 std::string HowToGoOn(const LaunchedJob& job, int exit_code) {
-  return absl::StrCat(exit_code == kExitConfig
-                          ? "When this is mended, the run goes on with: "
-                          : "To go on: ",
-                      "gradsieve launch --resume ", job.run_directory,
-                      "\nWhat the hosts have of this run is in ~/",
-                      RemoteRunFolder(job.run_directory));
+  const std::string there =
+      absl::StrCat("What the hosts have of this run is in ~/",
+                   RemoteRunFolder(job.run_directory));
+  if (!job.worker_command.empty()) return there;
+  return absl::StrCat(
+      exit_code == kExitConfig ? "When this is mended, the run goes on with: "
+                               : "To go on: ",
+      "gradsieve launch --resume ", job.run_directory, "\n", there);
 }
 
 int Train(const LaunchedJob& job, const Flags& flags, Interrupts* interrupts) {
@@ -161,12 +170,16 @@ int Train(const LaunchedJob& job, const Flags& flags, Interrupts* interrupts) {
                                                   HowToGoOn(job, exit_code))),
         exit_code);
   }
-  const absl::StatusOr<std::string> report = RunReport(job.run_directory);
-  if (!report.ok()) return Fail(report.status(), kExitFailed);
+  if (job.worker_command.empty()) {
+    const absl::StatusOr<std::string> report = RunReport(job.run_directory);
+    if (!report.ok()) return Fail(report.status(), kExitFailed);
+    std::printf("\n%s", report->c_str());
+  }
   std::printf(
-      "\n%s\nThe run is in %s\nThe hosts keep its snapshots and keys in ~/%s; "
-      "remove them when you do not need them any more\n",
-      report->c_str(), job.run_directory.c_str(),
+      "\nThe run is in %s\nThe hosts keep its %skeys in ~/%s; remove them when "
+      "you do not need them any more\n",
+      job.run_directory.c_str(),
+      job.worker_command.empty() ? "snapshots and " : "",
       RemoteRunFolder(job.run_directory).c_str());
   return kExitDone;
 }
@@ -183,12 +196,13 @@ absl::Status CheckPorts(const LaunchedJob& job, const Flags& flags) {
       if (process.is_server()) ++servers;
       has_page |= !process.is_server() && process.number == 0;
     }
-    PS_RETURN_IF_ERROR(
-        Annotate(CheckPortRanges(
-                     {{"--port", ListenAddress(host, job.record.port), servers},
-                      {"--page", flags.page, has_page ? 1 : 0},
-                      {"--metrics-listen", flags.metrics_listen, processes}}),
-                 host.name));
+    PS_RETURN_IF_ERROR(Annotate(
+        CheckPortRanges(
+            {{"--port", ListenAddress(host, job.record.port),
+              has_page && !job.worker_command.empty() ? servers + 1 : servers},
+             {"--page", flags.page, has_page ? 1 : 0},
+             {"--metrics-listen", flags.metrics_listen, processes}}),
+        host.name));
   }
   return absl::OkStatus();
 }
@@ -207,6 +221,19 @@ int Run(const Flags& flags) {
       flags.resume ? flags.job + "/job.textproto" : flags.job;
   absl::StatusOr<LaunchedJob> job = PlaceJob(path, flags.overrides, *record);
   if (!job.ok()) return Fail(job.status(), kExitConfig);
+  const absl::Status usable = CheckWorkerCommand(
+      job->config, path, {flags.command, flags.resume, flags.tensorboard});
+  if (!usable.ok()) return Fail(usable, kExitUsage);
+  if (HasExternalModel(job->config)) {
+    if (flags.command.empty()) {
+      return Fail(CheckModelIsHere(job->config.model()), kExitConfig);
+    }
+    // The program saves what it goes on from.
+    job->config.mutable_checkpoint()->set_every(0);
+    job->worker_command = flags.command;
+    std::error_code none;  // Then it runs in the home folder.
+    job->worker_folder = std::filesystem::current_path(none);
+  }
   const absl::Status ports = CheckPorts(*job, flags);
   if (!ports.ok()) return Fail(ports, kExitUsage);
   const auto interrupts = Interrupts::Create();
@@ -228,7 +255,9 @@ int Run(const Flags& flags) {
     job->first_worker_arguments.push_back("--tensorboard");
   }
   if (!flags.page.empty()) {
-    job->first_worker_arguments.push_back("--page=" + flags.page);
+    job->first_worker_arguments.push_back(
+        (job->worker_command.empty() ? "--page=" : "GRADSIEVE_PAGE=") +
+        flags.page);
   }
   job->metrics_listen = flags.metrics_listen;
   job->run_directory = flags.resume ? flags.job : flags.run_dir;
@@ -252,6 +281,13 @@ int RunLaunchCommand(int argc, char** argv) {
   command_line.AddArgument(
       "JOB", "The job, a .textproto file; with --resume, a run directory.",
       &flags.job);
+  command_line.AddCommand(
+      "COMMAND",
+      "For a job whose model.name is \"external\": the program that each "
+      "worker runs, and its arguments. Every host has it and its script at the "
+      "same path; it runs in the folder of the same name as this one if the "
+      "host has that, and otherwise in the home folder.",
+      &flags.command);
   command_line.AddOption(
       "hosts", "HOSTS",
       "The hosts, as NAME[=ADDRESS][:WORKERS], separated by commas. NAME is "
@@ -266,7 +302,8 @@ int RunLaunchCommand(int argc, char** argv) {
       "bundle that this program runs from.",
       &flags.source.bundle);
   command_line.AddOption("programs", "DIR",
-                         "Every host has DIR/server and DIR/worker.",
+                         "Every host has DIR/server and DIR/worker; with a "
+                         "COMMAND, DIR/bridge in place of the latter.",
                          &flags.source.folder);
   command_line.AddOption("port", "PORT",
                          "The port of the first server on each host.",
@@ -316,6 +353,7 @@ int RunLaunchCommand(int argc, char** argv) {
       "Go on with the run in this directory from its latest snapshot.",
       &flags.resume);
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
+  if (!flags.command.empty()) flags.source.worker = "bridge";
   const absl::Status status = CheckFlags(flags);
   if (!status.ok()) return Fail(status, kExitUsage);
   return Run(flags);

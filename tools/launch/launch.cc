@@ -15,6 +15,7 @@
 #include "tools/launch/host_files.h"
 #include "tools/launch/remote_cluster.h"
 #include "tools/launch/remote_command.h"
+#include "tools/launch/remote_worker_command.h"
 #include "tools/launch/results.h"
 #include "tools/launch/run_together.h"
 
@@ -51,12 +52,14 @@ bool IsGiven(const ProgramSource& source) {
 std::string CheckScript(const LaunchedJob& job, const ProgramSource& source) {
   std::string script;
   if (!source.folder.empty()) {
-    script = CheckProgramsCommand(
-        {source.folder + "/server", source.folder + "/worker"});
+    script =
+        CheckProgramsCommand({source.folder + "/server",
+                              absl::StrCat(source.folder, "/", source.worker)});
   } else if (source.bundle.empty() && !job.record.server_program.empty()) {
     script = CheckProgramsCommand(
         {job.record.server_program, job.record.worker_program});
   }
+  script += CheckWorkerCommandScript(job);
   for (const PlacedProcess& process : job.processes) {
     const std::string& address = job.HostOf(process).address;
     if (!process.is_server() || IsNumber(address)) continue;

@@ -84,6 +84,7 @@ absl::StatusOr<std::vector<std::string>> HostsWithout(
 }
 
 absl::Status Send(const std::string& id, const std::string& archive,
+                  const std::string& worker,
                   const std::vector<std::string>& hosts, Interrupts* interrupts,
                   const LaunchRecord& record) {
   PS_ASSIGN_OR_RETURN(const std::string compression, CompressionOf(archive));
@@ -95,7 +96,7 @@ absl::Status Send(const std::string& id, const std::string& archive,
       return absl::ErrnoToStatus(errno, "cannot read " + archive);
     }
     commands.push_back(
-        {SshArguments(record.ssh, host, UnpackCommand(id, compression)),
+        {SshArguments(record.ssh, host, UnpackCommand(id, compression, worker)),
          inputs.back().get()});
   }
   PS_ASSIGN_OR_RETURN(const std::vector<CommandResult> results,
@@ -108,8 +109,8 @@ absl::Status Send(const std::string& id, const std::string& archive,
 
 }  // namespace
 
-std::string UnpackCommand(const std::string& id,
-                          const std::string& compression) {
+std::string UnpackCommand(const std::string& id, const std::string& compression,
+                          const std::string& worker) {
   // Under another name until it is complete and its programs run.
   return "exec sh -c " +
          QuoteForShell(absl::StrCat(
@@ -119,7 +120,9 @@ std::string UnpackCommand(const std::string& id,
              compression,
              "f - -C \"$t\" --strip-components=1 && "
              "\"$t/server/server\" --version >/dev/null && "
-             "\"$t/worker/worker\" --version >/dev/null && "
+             "\"$t/",
+             worker, "/", worker,
+             "\" --version >/dev/null && "
              "{ [ -d $d ] || mv \"$t\" $d; }"));
 }
 
@@ -141,7 +144,8 @@ absl::Status CheckProgramSource(const ProgramSource& source) {
   return absl::InvalidArgumentError(
       "the hosts need the programs: give --bundle=FILE with an archive that "
       "tools/bundle made, or --programs=DIR if every host has DIR/server and "
-      "DIR/worker");
+      "DIR/" +
+      source.worker);
 }
 
 absl::Status PutProgramsOnHosts(const ProgramSource& source,
@@ -150,7 +154,7 @@ absl::Status PutProgramsOnHosts(const ProgramSource& source,
   PS_RETURN_IF_ERROR(CheckProgramSource(source));
   if (!source.folder.empty()) {
     record->server_program = source.folder + "/server";
-    record->worker_program = source.folder + "/worker";
+    record->worker_program = absl::StrCat(source.folder, "/", source.worker);
     return absl::OkStatus();
   }
   std::string root;
@@ -161,7 +165,8 @@ absl::Status PutProgramsOnHosts(const ProgramSource& source,
       const std::string id,
       Sha256Of(root.empty() ? source.bundle : root + "/CONTENTS", interrupts));
   record->server_program = FolderOf(id) + "/server/server";
-  record->worker_program = FolderOf(id) + "/worker/worker";
+  record->worker_program =
+      absl::StrCat(FolderOf(id), "/", source.worker, "/", source.worker);
   PS_ASSIGN_OR_RETURN(const std::vector<std::string> without,
                       HostsWithout(id, hosts, interrupts, *record));
   if (without.empty()) return absl::OkStatus();
@@ -173,13 +178,15 @@ absl::Status PutProgramsOnHosts(const ProgramSource& source,
     const std::string name = fs::path(root).filename();
     std::vector<std::string> words = {
         "tar", "-czf", archive, "-C", fs::path(root).parent_path(), "--"};
+    // A wheel has no worker.
     for (const char* part :
-         {"CONTENTS", "VERSION", "lib", "server", "worker"}) {
+         {"CONTENTS", "VERSION", "lib", "server", "worker", "bridge"}) {
+      if (!fs::exists(fs::path(root) / part)) continue;
       words.push_back(absl::StrCat(name, "/", part));
     }
     PS_RETURN_IF_ERROR(RunHere(QuoteForShell(words), interrupts).status());
   }
-  return Send(id, archive, without, interrupts, *record);
+  return Send(id, archive, source.worker, without, interrupts, *record);
 }
 
 }  // namespace ps

@@ -1,4 +1,4 @@
-// The server's and the worker's program on all hosts of a job.
+// The programs of servers and workers on all hosts of a job.
 #ifndef TOOLS_LAUNCH_PROGRAMS_H_
 #define TOOLS_LAUNCH_PROGRAMS_H_
 
@@ -14,7 +14,10 @@ namespace ps {
 
 struct ProgramSource {
   std::string bundle;  // An archive of tools/bundle.
-  std::string folder;  // Has server and worker on every host.
+  std::string folder;  // Has the programs on every host.
+  // The workers' program, beside "server"; "bridge" where workers run a command
+  // of the user's.
+  std::string worker = "worker";
 };
 
 // Checks that there is one source, which may be the bundle that this program
@@ -31,10 +34,11 @@ absl::Status PutProgramsOnHosts(const ProgramSource& source,
                                 const std::vector<LaunchHost>& hosts,
                                 Interrupts* interrupts, LaunchRecord* record);
 
-// The command that unpacks a bundle of this ID from its input. `compression` is
-// tar's option: "J", "z" or "".
-std::string UnpackCommand(const std::string& id,
-                          const std::string& compression);
+// The command that unpacks a bundle of this ID from its input, and tries its
+// server and the program `worker`. `compression` is tar's option: "J", "z" or
+// "".
+std::string UnpackCommand(const std::string& id, const std::string& compression,
+                          const std::string& worker);
 
 }  // namespace ps
 

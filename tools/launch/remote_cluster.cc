@@ -158,6 +158,8 @@ absl::Status RunRemoteCluster(const LaunchedJob& job, bool goes_on,
   options.min_workers = MinWorkers(job.config);
   options.keeps_snapshots = job.config.checkpoint().every() > 0;
   options.saving = absl::Seconds(job.config.checkpoint().grace_seconds());
+  // Servers that a user's command never calls do not end.
+  if (!job.worker_command.empty()) options.last_writes = absl::Seconds(1);
   options.hang_patience = job.hang_patience;
   options.restart_when_it_hangs = job.restart_when_it_hangs;
   options.interrupts = interrupts;

@@ -7,6 +7,7 @@
 #include "common/host_and_port.h"
 #include "tools/launch/host_files.h"
 #include "tools/launch/remote_command.h"
+#include "tools/launch/remote_worker_command.h"
 
 namespace ps {
 namespace {
@@ -16,6 +17,17 @@ constexpr int kSecondsToEnd = 10;
 
 }  // namespace
 
+std::string MetricsAddress(const LaunchedJob& job,
+                           const PlacedProcess& process) {
+  const auto before =
+      absl::c_count_if(job.processes, [&process](const PlacedProcess& other) {
+        return other.host == process.host &&
+               std::pair(!other.is_server(), other.number) <
+                   std::pair(!process.is_server(), process.number);
+      });
+  return AddressOfNumber(job.metrics_listen, static_cast<int>(before));
+}
+
 const LaunchHost& LaunchedJob::HostOfWorker0() const {
   return HostOf(*absl::c_find_if(processes, [](const PlacedProcess& process) {
     return !process.is_server() && process.number == 0;
@@ -24,6 +36,9 @@ const LaunchHost& LaunchedJob::HostOfWorker0() const {
 
 std::vector<std::string> ProcessArguments(const LaunchedJob& job,
                                           const PlacedProcess& process) {
+  if (!process.is_server() && !job.worker_command.empty()) {
+    return WorkerCommandArguments(job, process);
+  }
   const LaunchHost& host = job.HostOf(process);
   std::vector<std::string> arguments;
   const auto set = [&arguments](const auto&... parts) {
@@ -46,18 +61,12 @@ std::vector<std::string> ProcessArguments(const LaunchedJob& job,
                      job.first_worker_arguments.end());
   }
   if (!job.metrics_listen.empty()) {
-    const auto before =
-        absl::c_count_if(job.processes, [&process](const PlacedProcess& other) {
-          return other.host == process.host &&
-                 std::pair(!other.is_server(), other.number) <
-                     std::pair(!process.is_server(), process.number);
-        });
-    arguments.push_back(
-        "--metrics-listen=" +
-        AddressOfNumber(job.metrics_listen, static_cast<int>(before)));
+    arguments.push_back("--metrics-listen=" + MetricsAddress(job, process));
   }
   arguments.push_back("--config=" + RemoteJobPath(job.folder));
-  if (job.config.checkpoint().directory().empty()) {
+  // A job with a command may name no folder, and has no snapshots.
+  if (job.worker_command.empty() &&
+      job.config.checkpoint().directory().empty()) {
     set("checkpoint.directory=", job.folder, "/checkpoints");
   }
   const SecurityConfig& security = job.config.security();

@@ -24,7 +24,13 @@ struct LaunchedJob {
   // Zero: never.
   absl::Duration hang_patience = absl::Minutes(30);
   bool restart_when_it_hangs = false;
-  // Further options of the program `worker`, for rank 0.
+  // In place of the program `worker`, if the job's model is external: the
+  // user's program and its arguments, which each host has at the same path.
+  std::vector<std::string> worker_command;
+  // Where it runs, if a host has this folder; else in the home folder.
+  std::string worker_folder;
+  // Further options of the program `worker`, for rank 0; with a command,
+  // further variables, "NAME=VALUE".
   std::vector<std::string> first_worker_arguments;
   // Where the first process of each host serves metrics, and the others at the
   // ports after it; empty: none does.
@@ -36,6 +42,10 @@ struct LaunchedJob {
   // Where records are made.
   const LaunchHost& HostOfWorker0() const;
 };
+
+// Where a process serves metrics, if job.metrics_listen is not empty.
+std::string MetricsAddress(const LaunchedJob& job,
+                           const PlacedProcess& process);
 
 // The program and its arguments, on its host. What differs between hosts is
 // overridden: the rest of a job is the same everywhere.

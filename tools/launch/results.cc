@@ -25,9 +25,11 @@ struct ResultFile {
 // The files to fetch, the last one last.
 absl::StatusOr<std::vector<ResultFile>> FilesOf(const LaunchedJob& job,
                                                 Interrupts* interrupts) {
+  // A user's command may train nothing, and saves its weights itself.
+  const bool is_worker = job.worker_command.empty();
   std::vector<ResultFile> files = {
-      {"weights.safetensors", true},
-      {"metrics.jsonl", true},
+      {"weights.safetensors", is_worker},
+      {"metrics.jsonl", is_worker},
       {"best.safetensors"},
       {"classes.txt"},
       {"trace.json"},
@@ -46,7 +48,7 @@ absl::StatusOr<std::vector<ResultFile>> FilesOf(const LaunchedJob& job,
       files.push_back({std::string(name)});
     }
   }
-  files.push_back({"summary.json", true});
+  files.push_back({"summary.json", is_worker});
   return files;
 }
 

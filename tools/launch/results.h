@@ -10,7 +10,8 @@ namespace ps {
 
 // Fetches weights.safetensors, metrics.jsonl and, if they are there,
 // best.safetensors, classes.txt, trace.json and event files; then summary.json,
-// so that a run with it is complete. Each file appears under its name when it
+// so that a run with it is complete. With a command of the user's, none of them
+// need be there. Each file appears under its name when it
 // is complete. Errors: those of RunTogether and ResultOnHost; those of the file
 // system.
 absl::Status FetchResults(const LaunchedJob& job, Interrupts* interrupts);

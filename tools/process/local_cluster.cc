@@ -29,6 +29,7 @@
 #include "tools/process/find_program.h"
 #include "tools/process/supervisor.h"
 #include "tools/process/temporary_directory.h"
+#include "tools/process/worker_command.h"
 
 namespace ps {
 namespace {
@@ -225,14 +226,15 @@ std::string LocalLauncher::MetricsAddress(bool is_server, int number) const {
 std::vector<std::string> LocalLauncher::UsersCommand(int rank) const {
   const int num_workers = config_.cluster().num_workers();
   std::vector<std::string> command = {
-      "/usr/bin/env",
-      absl::StrCat("GRADSIEVE_JOB=", job_path_),
-      absl::StrCat("GRADSIEVE_BRIDGE=", options_.bridge_program),
-      absl::StrCat("RANK=", rank),
-      absl::StrCat("LOCAL_RANK=", rank),
-      absl::StrCat("WORLD_SIZE=", num_workers),
-      "MASTER_ADDR=127.0.0.1",
-      absl::StrCat("MASTER_PORT=", master_port_)};
+      "/usr/bin/env", absl::StrCat("GRADSIEVE_JOB=", job_path_),
+      absl::StrCat("GRADSIEVE_BRIDGE=", options_.bridge_program)};
+  WorkerPlace place;
+  place.rank = place.local_rank = rank;
+  place.num_workers = place.num_local_workers = num_workers;
+  place.master_port = master_port_;
+  for (std::string& variable : RankVariables(place)) {
+    command.push_back(std::move(variable));
+  }
   if (const std::string metrics = MetricsAddress(/*is_server=*/false, rank);
       !metrics.empty()) {
     command.push_back("GRADSIEVE_METRICS_LISTEN=" + metrics);

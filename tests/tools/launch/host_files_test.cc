@@ -10,6 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "common/config.h"
 #include "common/file.h"
@@ -20,12 +21,14 @@
 #include "tools/launch/launch_record.h"
 #include "tools/launch/metrics_copy.h"
 #include "tools/launch/programs.h"
+#include "tools/launch/remote_command.h"
 #include "tools/launch/remote_process.h"
 
 namespace ps {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -172,6 +175,50 @@ TEST_F(HostFiles, ProcessesGetWhatDiffersBetweenHosts) {
   }
 }
 
+TEST_F(HostFiles, ACommandOfTheUserGetsTheVariablesOfItsRank) {
+  job_.worker_command = {"sh", "-c", "echo $PWD; env", "it's", "!"};
+  job_.worker_folder = "/no such folder";
+  job_.first_worker_arguments = {"GRADSIEVE_PAGE=8080"};
+  job_.metrics_listen = "9090";
+  job_.hosts[0].address = "[fd00::1]";
+  job_.record.port = 7000;
+  const auto variables = [&](const PlacedProcess& process) {
+    std::string output;
+    EXPECT_EQ(InHome("env -i PATH=\"$PATH\" " +
+                         QuoteForShell(ProcessArguments(job_, process)),
+                     &output),
+              0);
+    return std::vector<std::string>(absl::StrSplit(output, '\n'));
+  };
+  const std::string home = fs::canonical(folder_ + "/home");
+  const std::string run = home + "/.cache/gradsieve/runs/first";
+  EXPECT_THAT(
+      variables(job_.processes[4]),
+      AllOf(
+          IsSupersetOf(std::vector<std::string>{
+              home, "RANK=2", "LOCAL_RANK=1", "WORLD_SIZE=3",
+              "LOCAL_WORLD_SIZE=2", "MASTER_ADDR=fd00::1", "MASTER_PORT=7001",
+              "GRADSIEVE_JOB=" + run + "/job.textproto",
+              "GRADSIEVE_BRIDGE=" + folder_ + "/program",
+              "GRADSIEVE_SET=machine.workers_on_machine=2",
+              "security.directory=" + run + "/certificates",
+              "GRADSIEVE_METRICS_LISTEN=127.0.0.1:9092", "PYTHONUNBUFFERED=1"}),
+          Contains(StartsWith("OMP_NUM_THREADS=")),
+          Not(Contains(StartsWith("GRADSIEVE_RUN_DIR="))),
+          Not(Contains("GRADSIEVE_PAGE=8080"))));
+  job_.worker_folder = folder_;
+  job_.config.mutable_security()->set_directory("/mine too");
+  EXPECT_THAT(variables(job_.processes[2]),
+              IsSupersetOf(std::vector<std::string>{
+                  fs::canonical(folder_), "RANK=0",
+                  "GRADSIEVE_RUN_DIR=" + run + "/records",
+                  "security.directory=/mine too", "GRADSIEVE_PAGE=8080"}));
+  // Servers of such a job keep no snapshots.
+  for (const std::string& word : ProcessArguments(job_, job_.processes[0])) {
+    EXPECT_THAT(word, Not(StartsWith("--set=checkpoint.directory")));
+  }
+}
+
 TEST_F(HostFiles, EachProcessOfAHostServesMetricsAtAPortOfItsOwn) {
   job_.metrics_listen = "0.0.0.0:9090";
   std::vector<std::string> listen;
@@ -202,12 +249,15 @@ TEST_F(HostFiles, ABundleIsUnpackedWhenItIsWhole) {
   }
   std::string output;
   ASSERT_EQ(InHome("tar -C .. -czf ../bundle gradsieve", &output), 0) << output;
-  EXPECT_NE(InHome(UnpackCommand("17", "z") + " </dev/null", &output), 0);
+  EXPECT_NE(InHome(UnpackCommand("17", "z", "worker") + " </dev/null", &output),
+            0);
   ASSERT_EQ(InHome("head -c 100 ../bundle >../part", &output), 0);
-  EXPECT_NE(InHome(UnpackCommand("17", "z") + " <../part", &output), 0);
+  EXPECT_NE(InHome(UnpackCommand("17", "z", "worker") + " <../part", &output),
+            0);
   EXPECT_TRUE(Names(Home(".cache/gradsieve/bundles")).empty());
   for (int time = 0; time < 2; ++time) {
-    EXPECT_EQ(InHome(UnpackCommand("17", "z") + " <../bundle", &output), 0)
+    EXPECT_EQ(
+        InHome(UnpackCommand("17", "z", "worker") + " <../bundle", &output), 0)
         << output;
     EXPECT_THAT(Names(Home(".cache/gradsieve/bundles")),
                 UnorderedElementsAre("17"));

@@ -35,6 +35,11 @@ constexpr char kJob[] = R"(
   checkpoint { every: 10 }
 )";
 
+constexpr char kExternalJob[] = R"(
+  model { name: "external" }
+  worker_optimizer { name: "external" }
+)";
+
 // Host "away" cannot be reached. Arguments: options, --, host, command.
 constexpr char kFakeSsh[] = R"(#!/bin/sh
 while [ "$1" != -- ]; do shift; done
@@ -42,7 +47,7 @@ if [ "$2" = away ]; then
   echo "connect to host away: No route to host" >&2
   exit 255
 fi
-cd "$(dirname "$0")/home-$2" && exec sh -c "$3"
+cd "$(dirname "$0")/home-$2" && PATH=$PWD/bin:$PATH exec sh -c "$3"
 )";
 
 // A port that was free a moment ago.
@@ -67,8 +72,10 @@ class LaunchCommand : public CommandTest {
       fs::create_directories(Path(host));
     }
     fs::create_directories(Path("programs"));
-    fs::create_symlink(ProgramPath("server/server"), Path("programs/server"));
-    fs::create_symlink(ProgramPath("worker/worker"), Path("programs/worker"));
+    for (const char* name : {"server", "worker", "bridge"}) {
+      fs::create_symlink(ProgramPath(absl::StrCat(name, "/", name)),
+                         absl::StrCat(Path("programs/"), name));
+    }
   }
 
   // Processes have the folder of their programs in their command lines.
@@ -194,6 +201,75 @@ TEST_F(LaunchCommand, AHostThatCannotBeReachedIsNamedWithWhatToDo) {
   EXPECT_THAT(output(), told);
   EXPECT_EQ(Launch({}, "a,away"), 1);
   EXPECT_THAT(output(), told);
+}
+
+// tests/python/launch_test.py has scripts that train.
+TEST_F(LaunchCommand, EachWorkerRunsTheCommandOfTheUser) {
+  std::ofstream(Path("job.textproto")) << kExternalJob;
+  const auto shell = [&](const std::string& script) {
+    return Launch({"--", "sh", "-c", script, "sh", "--lr=1"});
+  };
+  EXPECT_EQ(shell("echo \"$RANK $LOCAL_RANK $1\"; test -x $GRADSIEVE_BRIDGE && "
+                  "test -f ${GRADSIEVE_SET#*security.directory=}/ca.pem"),
+            0)
+      << output();
+  EXPECT_THAT(output(),
+              AllOf(HasSubstr("[worker-0@a] 0 0 --lr=1\n"),
+                    HasSubstr("[worker-1@a] 1 1 --lr=1\n"),
+                    HasSubstr("[worker-2@b] 2 0 --lr=1\n"),
+                    HasSubstr("The run is in " + Path("run")),
+                    HasSubstr("keep its keys in ~/.cache/gradsieve")));
+  struct Case {
+    const char* script;
+    int code;
+    const char* message;
+  };
+  for (const Case& test :
+       {Case{"exit $((RANK / 2 * 3))", 1, "worker-2@b exited with code 3\n"},
+        {"exit 78", 78, "exited with code 78\n"},
+        {"kill -9 $$", 75, "exited with code 137"}}) {
+    for (const char* folder :
+         {"run", "home-a/.cache/gradsieve/runs", "home-b/.cache"}) {
+      fs::remove_all(Path(folder));
+    }
+    EXPECT_EQ(shell(test.script), test.code) << output();
+    EXPECT_THAT(output(),
+                AllOf(HasSubstr(test.message),
+                      HasSubstr("What the hosts have of this run is in ~/"),
+                      Not(HasSubstr("--resume"))));
+  }
+}
+
+TEST_F(LaunchCommand, ACommandThatAHostLacksIsSaidBeforeTheStart) {
+  std::ofstream(Path("job.textproto")) << kExternalJob;
+  fs::create_directories(Path("home-a/bin"));
+  fs::create_symlink("/bin/sh", Path("home-a/bin/mine"));
+  const std::string here = fs::current_path();
+  EXPECT_EQ(Launch({"--", "mine", "none.py"}), 1);
+  EXPECT_THAT(
+      output(),
+      AllOf(HasSubstr("a: there is no script none.py in " + here +
+                      "; every host must have it at the same path\n"),
+            HasSubstr("b: cannot run mine in " + here +
+                      "; every host must have the program of the command")));
+  EXPECT_EQ(Launch({"--check", "--", "/no/such/python"}), 1);
+  EXPECT_THAT(output(), HasSubstr("a: cannot run /no/such/python in "));
+  fs::remove(Path("programs/bridge"));
+  EXPECT_EQ(Launch({"--", "sh"}), 1);
+  EXPECT_THAT(output(), HasSubstr("cannot run " + Path("programs/bridge")));
+  EXPECT_FALSE(fs::exists(Path("run")));
+}
+
+TEST_F(LaunchCommand, ACommandMustFitTheJob) {
+  EXPECT_EQ(Launch({"--", "sh"}), 64);
+  EXPECT_THAT(output(), HasSubstr("a command, as in sh, is for a job with"));
+  std::ofstream(Path("job.textproto")) << kExternalJob;
+  EXPECT_EQ(Launch({}), 78);
+  EXPECT_THAT(output(), HasSubstr("this job's model is in a program of yours"));
+  EXPECT_EQ(Launch({"--tensorboard", "--", "sh"}), 64);
+  EXPECT_THAT(output(), HasSubstr("--tensorboard shows what"));
+  EXPECT_EQ(Launch({absl::StrCat("--page=", port_ + 1), "--", "sh"}), 64);
+  EXPECT_THAT(output(), HasSubstr(absl::StrCat("share port ", port_ + 1)));
 }
 
 TEST_F(LaunchCommand, CommandLinesThatMakeNoSenseSaySo) {
