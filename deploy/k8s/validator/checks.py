@@ -11,6 +11,7 @@ LISTEN_OPTIONS = {'listen': 'grpc', 'health-listen': 'health',
 PROBES = {'startupProbe': 'live', 'readinessProbe': 'ready', 'livenessProbe': 'live'}
 # Where the index of a pod is, by the kind of its owner.
 INDEX_FIELDS = {'StatefulSet': 'apps.kubernetes.io/pod-index',
+                'Job': 'batch.kubernetes.io/job-completion-index',
                 'JobSet': 'batch.kubernetes.io/job-completion-index'}
 # Processes whose jobs differ refuse each other, except in these fields.
 MAY_DIFFER = re.compile(
@@ -149,10 +150,10 @@ def WrongAddresses(pod):
 
 def WrongProbes(pod):
   """Health is served in plaintext on a port of its own: kubelet knows no
-  certificates."""
+  certificates. A script serves none."""
   return [f'{probe} must ask for "{service}"' for probe, service in PROBES.items()
-          if pod.container[probe].grpc != {'port': pod.Port('health'),
-                                           'service': service}]
+          if not pod.is_script and pod.container[probe].grpc != {
+              'port': pod.Port('health'), 'service': service}]
 
 
 def Policies(pod, direction):
@@ -192,8 +193,9 @@ def MissingMemory(pod):
   """The bound does not count what a server reads back when it is started again."""
   programs, job = pod.m.programs, pod.m.job_text
   has = Quantity(pod.limits.memory) / (1 << 20)
-  # Other rules report a job that cannot be read, or that there is no limit.
-  if has and not programs.CheckJob(job, pod.settings):
+  # Other rules report a job that cannot be read, or that there is no limit. Only a
+  # script knows its model.
+  if has and not pod.is_external and not programs.CheckJob(job, pod.settings):
     bound = programs.ServerMebibytes(job, pod.settings, pod.Text('data.name'))
     needs = bound + pod.Number('checkpoint.log_megabytes')
     if has < needs:
@@ -213,10 +215,14 @@ def MissingActions(pod):
       yield f'{action} on exit code {code}'
 
 
-def HasPodIndex(pod):
+def MissingIndex(pod):
+  """Workers of ours get JOB_COMPLETION_INDEX without being asked."""
   field = f'metadata.labels[\'{INDEX_FIELDS.get(pod.owner.kind)}\']'
-  return any(each.name == 'POD_INDEX' and each.valueFrom.fieldRef.fieldPath == field
-             for each in pod.container.env)
+  if pod.role == 'server' or pod.is_script:
+    name = 'RANK' if pod.is_script else 'POD_INDEX'
+    if not any(each.name == name and each.valueFrom.fieldRef.fieldPath == field
+               for each in pod.container.env):
+      yield name
 
 
 def Unsecret(m):

@@ -90,7 +90,9 @@ def Targets(programs):
   for name, options in WRITTEN.items():
     yield name, Written(options, programs)
   for resources, components in (
-      *((['base'], [name]) for name in Folders('components')),
+      # overlays/script has the job that this component needs.
+      *((['base'], [name]) for name in Folders('components')
+        if name != 'components/script'),
       (['base', 'copy/workers.yaml'], []),
       (['overlays/production', 'copy/data.yaml'], [])):
     yield ' + '.join(resources + components), Combined(resources, components)

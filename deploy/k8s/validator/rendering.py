@@ -55,6 +55,11 @@ def ParseJob(text):
   return fields
 
 
+# What a script gets in place of the worker's options (docs/pytorch.md).
+SCRIPT_VARIABLES = {'GRADSIEVE_JOB': 'config', 'GRADSIEVE_RUN_DIR': 'run-dir',
+                    'GRADSIEVE_METRICS_LISTEN': 'metrics-listen'}
+
+
 def Selects(selector, labels):
   """Whether a matchLabels selector selects these labels. An empty one selects all."""
   return selector.matchLabels.items() <= labels.items()
@@ -94,6 +99,23 @@ class Pod:
     self.role = name if name in ('server', 'worker') else None
     self.settings = [arg for arg in self.container.args if arg.startswith('--set=')]
 
+  @property
+  def is_external(self):
+    """Whether the job's workers are scripts."""
+    return self.Text('model.name') == 'external'
+
+  @property
+  def is_script(self):
+    return self.is_external and self.role == 'worker'
+
+  @functools.cached_property
+  def arguments(self):
+    """Those of our program, or what stands for them."""
+    if not self.is_script:
+      return list(self.container.args)
+    return [f'--{SCRIPT_VARIABLES[each.name]}={each.value}'
+            for each in self.container.env if each.name in SCRIPT_VARIABLES]
+
   @functools.cached_property
   def fields(self):
     """The job as the pod's process reads it."""
@@ -110,7 +132,7 @@ class Pod:
 
   def Options(self, name):
     """The values of an option."""
-    return [arg[len(name) + 3:] for arg in self.container.args
+    return [arg[len(name) + 3:] for arg in self.arguments
             if arg.startswith(f'--{name}=')]
 
   def Port(self, port):

@@ -11,9 +11,11 @@ from rendering import Quantity, Selects
 VOLUMES = {'configMap', 'csi', 'downwardAPI', 'emptyDir', 'ephemeral',
            'persistentVolumeClaim', 'projected', 'secret'}
 # Defaults are not repeated in manifests, so that they cannot go out of date.
-STATED = ('name', 'data.name', 'cluster.num_workers', 'cluster.num_servers',
-          'cluster.servers', 'checkpoint.directory', 'checkpoint.grace_seconds',
-          'checkpoint.log_megabytes', 'security.directory', 'machine.worker_threads')
+STATED = ('name', 'cluster.num_workers', 'cluster.num_servers', 'cluster.servers',
+          'security.directory')
+STATED_WITHOUT_SCRIPT = (
+    'data.name', 'checkpoint.directory', 'checkpoint.grace_seconds',
+    'checkpoint.log_megabytes', 'machine.worker_threads')
 
 
 class Rule:
@@ -96,7 +98,8 @@ RULES = [
              mount.name for mount in pod.mounts},
          'Job POD volumes += {name: cache, emptyDir: {sizeLimit: 1Gi}}'),
     Rule('processes', '{} is on no volume that is kept', checks.LostState,
-         'Job CONTAINER args: /var/lib/gradsieve/run -> /tmp/run'),
+         'Job CONTAINER args: /var/lib/gradsieve/run -> /tmp/run',
+         'Job CONTAINER env GRADSIEVE_RUN_DIR value = /tmp/run @script'),
     Rule('processes', 'it must have what it reads: {}', checks.MissingInputs,
          'StatefulSet CONTAINER volumeMounts certificates mountPath = '
          '/etc/certificates',
@@ -257,21 +260,28 @@ RULES = [
                     if [pod.role for pod in m.processes].count(role) != 1],
          'StatefulSet CONTAINER name = ps'),
     Rule('processes', 'its image must be gradsieve-{}, and there must be no command',
-         lambda pod: (pod.container.command or not pod.image.split('/')[-1].startswith(
-             f'gradsieve-{pod.role}')) and [pod.role],
+         lambda pod: not pod.is_script and (
+             pod.container.command or not pod.image.split('/')[-1].startswith(
+                 f'gradsieve-{pod.role}')) and [pod.role],
          'StatefulSet CONTAINER image = gradsieve-worker-cpu:v0.1.0'),
+    Rule('processes', 'a job of a script needs a command, and WORLD_SIZE {}',
+         lambda pod: pod.is_script and (not pod.container.command or [
+             each.value for each in pod.container.env if each.name == 'WORLD_SIZE'] != [
+                 str(pod.replicas)]) and [pod.replicas],
+         'delete Job CONTAINER command @script',
+         'Job CONTAINER env WORLD_SIZE value = "3" @script'),
     Rule('processes', 'its program has no option as in {}',
-         lambda pod: [arg for arg in pod.container.args
+         lambda pod: [arg for arg in pod.arguments
                       if arg.split('=')[0] not in pod.m.programs.Options(pod.role)],
          'Job CONTAINER args += --verbose=1'),
     Rule('processes', 'its program does not read {}',
-         lambda pod: [each.name for each in pod.container.env if each.name not in
-                      re.findall(r'\w+', pod.m.programs.Help(pod.role))],
+         lambda pod: not pod.is_script and [
+             each.name for each in pod.container.env if each.name not in
+             re.findall(r'\w+', pod.m.programs.Help(pod.role))],
          'Job CONTAINER env += {name: RANK, value: "1"}'),
-    # Otherwise all servers would be the same one. Workers get JOB_COMPLETION_INDEX
-    # without being asked.
-    Rule('server', 'POD_INDEX must be the index of its pod',
-         lambda pod: not checks.HasPodIndex(pod),
+    # Otherwise all servers, or all ranks, would be the same one.
+    Rule('processes', '{} must be the index of its pod', checks.MissingIndex,
+         'delete Job CONTAINER env RANK @script',
          'StatefulSet CONTAINER env POD_INDEX valueFrom fieldRef fieldPath = '
          'metadata.name'),
     Rule('processes', 'its job is wrong: {}',
@@ -288,7 +298,9 @@ RULES = [
     # What the job says and the manifests repeat. A run keeps its config to the end
     # (base/kustomization.yaml).
     Rule('processes', 'the job must say {}, which the manifests depend on',
-         lambda pod: [field for field in STATED if pod.Text(field) is None],
+         lambda pod: [field for field in (
+             STATED if pod.is_external else STATED + STATED_WITHOUT_SCRIPT)
+                      if pod.Text(field) is None],
          'JOB: grace_seconds: 25 -> ',
          'JOB: worker_threads: 1 -> '),
     Rule('ConfigMap', 'it must be immutable',
