@@ -4,6 +4,7 @@ ours, trains by its own programs."""
 import os
 import pathlib
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -105,6 +106,28 @@ class WheelTest(unittest.TestCase):
         weights = dict(re.findall(r'weight (\d) (\S+)', text))
         self.assertEqual(set(weights), {'0', '1'}, text)
         self.assertEqual(weights['0'], weights['1'])
+
+    def test_launch_gives_hosts_the_programs(self):
+        script = self.path / 'launched.py'
+        script.write_text(textwrap.dedent(SCRIPT))
+        job = self.path / 'job.textproto'
+        job.write_text(textwrap.dedent(JOB))
+        home = self.path / 'home'
+        home.mkdir()
+        # Arguments: options, --, host, command.
+        ssh = self.path / 'ssh'
+        ssh.write_text('#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\n'
+                       'cd %s && exec sh -c "$3"\n' % home)
+        ssh.chmod(0o700)
+        with socket.socket() as probe:
+            probe.bind(('127.0.0.1', 0))
+            port = probe.getsockname()[1]
+        text = run(['gradsieve', 'launch', job, '--hosts=a=127.0.0.1:2',
+                    '--ssh=%s' % ssh, '--port=%d' % port,
+                    '--run-dir=%s' % (self.path / 'launched'), '--', 'python',
+                    script], env=self.environment, cwd=self.folder.name)
+        self.assertEqual(len(re.findall(r'weight \d \S+', text)), 2, text)
+        self.assertTrue(list(home.glob('.cache/gradsieve/bundles/*/bridge/bridge')))
 
     def test_a_script_alone_trains(self):
         script = self.path / 'alone.py'
