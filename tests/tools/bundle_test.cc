@@ -24,7 +24,7 @@ using ::testing::Not;
 // A bundle holds optimised programs.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
-constexpr absl::Duration kBound = absl::Seconds(200);
+constexpr absl::Duration kBound = absl::Seconds(600);
 
 std::string ReadText(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
