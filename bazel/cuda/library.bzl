@@ -16,6 +16,56 @@ _GENCODE = select({
     "//conditions:default": _gencode([90]),
 })
 
+# Translated PTX: each instruction rounds by itself, and its threads' stacks are
+# not the compiler's.
+_PTX_COPTS = [
+    "-w",
+    "-O1",
+    "-mfma",
+    "-ffp-contract=off",
+    "-fno-stack-protector",
+    "-fno-stack-clash-protection",
+    "-fcf-protection=none",
+    "-fno-sanitize=all",
+]
+
+def _nvcc(mode, architectures, nvcc_copts, src):
+    return (CUDA_HOME + "/bin/nvcc " + mode + " -O3 -std=c++17 " + architectures +
+            " -I. --Werror all-warnings" +
+            " -Xcompiler -fPIC,-Wall,-Wextra,-Werror " +
+            " ".join(nvcc_copts) + " $(location %s) -o $@" % src)
+
+def _ptx_library(name, srcs, device_hdrs, nvcc_copts):
+    """Kernels as C++, for tests that link //tests/ptx."""
+    translated = []
+    for src in srcs if CUDA_FOUND else []:
+        ptx = src[:-len(".cu")] + ".ptx"
+        native.genrule(
+            name = ptx + "_nvcc",
+            testonly = 1,
+            srcs = [src] + device_hdrs,
+            outs = [ptx],
+            cmd = _nvcc("-ptx -lineinfo", _gencode([90]), nvcc_copts, src),
+        )
+        native.genrule(
+            name = ptx + "_translated",
+            testonly = 1,
+            srcs = [ptx],
+            outs = [ptx + ".cc"],
+            cmd = "python3 $(location //tests/ptx:translate.py) $< $@",
+            tools = ["//tests/ptx:translate.py"],
+        )
+        translated.append(ptx + ".cc")
+    native.cc_library(
+        name = name,
+        testonly = 1,
+        srcs = translated,
+        copts = _PTX_COPTS,
+        deps = ["//tests/ptx:thread"] if CUDA_FOUND else [],
+        visibility = ["//tests:__subpackages__"],
+        alwayslink = 1,
+    )
+
 def cuda_library(
         name,
         hdrs,
@@ -32,6 +82,9 @@ def cuda_library(
     nvcc sees the .cu files and the device headers alone: Abseil's headers and
     the rest of the tree are for the host compiler.
 
+    NAME_ptx has the kernels for tests that run them on the CPU
+    (tests/ptx/README.md).
+
     Args:
       name: the library.
       hdrs: its headers, free of CUDA types.
@@ -46,6 +99,7 @@ def cuda_library(
       nvcc_copts: more options for nvcc.
       visibility: of the library.
     """
+    _ptx_library(name + "_ptx", srcs, device_hdrs, nvcc_copts)
     if not CUDA_FOUND:
         cc_library(
             name = name,
@@ -62,12 +116,8 @@ def cuda_library(
             name = out + "_nvcc",
             srcs = [src] + device_hdrs,
             outs = [out],
-            cmd = (CUDA_HOME + "/bin/nvcc -c -O3 -std=c++17 " + _GENCODE +
-                   # Uncompressed, since //tests/kernels reads the machine code.
-                   " -I. --no-compress --Werror all-warnings" +
-                   " -Xcompiler -fPIC,-Wall,-Wextra,-Werror " +
-                   " ".join(nvcc_copts) +
-                   " $(location %s) -o $@" % src),
+            # Uncompressed, since //tests/kernels reads the machine code.
+            cmd = _nvcc("-c --no-compress", _GENCODE, nvcc_copts, src),
         )
         objects.append(out)
 

@@ -1,0 +1,81 @@
+// Finds accesses that race: two threads of a launch touch the same bytes, one
+// of them writes, not both are atomic, and nothing orders the two.
+//
+// What orders them, besides the program of one thread:
+//   - a barrier of the block (bar.sync), or bar.warp.sync among its lanes;
+//   - between blocks, as the PTX memory model has it: a fence (membar.gl or
+//     stronger), then an atomic or strong write of some address; a strong read
+//     or atomic of that address after it, then a fence; and barriers on either
+//     side. acquire and release are an access and a fence.
+// Shuffles and votes order nothing. A fence of a block alone orders nothing.
+//
+// Each thread's accesses are dated with its block's epoch, which grows with
+// every barrier, fence and meeting of lanes. Of each piece of memory the last
+// plain write, the last plain reads and the last atomics are kept, the reads
+// and atomics of several threads as those of a warp, a block, or several
+// blocks, with the latest date. So no reported race is none; a race may be
+// missed: that of an atomic that is not a block's last one, one of lanes that
+// did not all meet, and one of a strong read before a plain write.
+#ifndef TESTS_PTX_RACES_H_
+#define TESTS_PTX_RACES_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tests/ptx/thread.h"
+
+namespace ptx {
+
+// What has happened before: all accesses of a block up to an epoch, and, of
+// single threads, up to a later one.
+struct Clock {
+  std::vector<uint32_t> blocks;
+  std::map<uint32_t, uint32_t> threads;
+
+  void Join(const Clock& other);
+  bool KnowsBlock(uint32_t block, uint32_t epoch) const {
+    return block < blocks.size() && blocks[block] >= epoch;
+  }
+  void LearnBlock(uint32_t block, uint32_t epoch);
+  void LearnThread(uint32_t thread, uint32_t epoch);
+};
+
+// Accesses of one kind. `who`: in its two upper bits whether it is a thread, a
+// warp (by its first thread), a block, or several blocks.
+struct Slot {
+  uint32_t who = 0;
+  uint32_t epoch = 0;  // 0: none.
+  int line = 0;
+};
+
+struct Cell {
+  Slot write;
+  Slot read;
+  Slot atomic;
+};
+
+// The cells of up to kShadowPageBytes bytes of memory; each stands for as many
+// bytes as the smallest access so far.
+inline constexpr uint64_t kShadowPageBytes = 4096;
+struct ShadowPage {
+  uint64_t launch = 0;
+  uint32_t grain = 0;
+  std::vector<Cell> cells;
+};
+
+// Notes an access to bytes [offset, offset + size) of a page, and ends the
+// launch if it races or, of shared memory, reads what nobody has written.
+// launch: cells of other launches are forgotten.
+void NoteAccess(Thread& thread, ShadowPage& page, uint64_t launch,
+                uint32_t offset, int size, Access access, bool is_shared,
+                int line, uint32_t used);
+
+// After a meeting of the lanes in `mask`, or of the threads given.
+void NoteWarpSync(Warp& warp, uint32_t mask);
+void NoteBarrier(Block& block, const std::vector<Thread*>& threads);
+
+}  // namespace ptx
+
+#endif  // TESTS_PTX_RACES_H_
