@@ -17,7 +17,8 @@
 #include "tests/cluster/test_process.h"
 #include "tests/common/log_messages.h"
 #ifdef PS_HAVE_CUDA
-#include "tests/tensor/cuda/emulated_device.h"
+#include "tests/ptx/device.h"
+#include "tests/tensor/cuda/emulated_libraries.h"
 #endif
 
 namespace ps {
@@ -32,8 +33,8 @@ using testing::ContainsRegex;
 class EmulatedCuda : public testing::Test {
  protected:
   ~EmulatedCuda() override {
-    FailEmulatedCallsAfter(-1, cudaSuccess);
-    SetEmulatedThreadOrder(ThreadOrder::kForward);
+    ptx::FailCallsAfter(-1, cudaSuccess);
+    ptx::SetOrder(ptx::Order::kForward);
     InstallEmulatedCudnn(false);
   }
 };
@@ -168,7 +169,7 @@ TEST_P(CompressedJobs, HaveTheSameBitsHoweverTheyRun) {
   EXPECT_EQ(WeightsOf(Job()), weights) << "again";
   EXPECT_EQ(WeightsOf(Job(), /*overlap=*/false), weights)
       << "compressed between layers";
-  SetEmulatedThreadOrder(ThreadOrder::kBackward);
+  ptx::SetOrder(ptx::Order::kBackward);
   EXPECT_EQ(WeightsOf(Job()), weights) << "threads in another order";
   JobConfig plain = Job();
   plain.mutable_machine()->set_cuda_graphs(false);
@@ -257,19 +258,19 @@ TEST_P(FailingDevices, EndTheJob) {
   JobConfig job = CompressedJob("sidco_e");
   job.mutable_cluster()->set_num_workers(1);
   job.mutable_machine()->set_workers_on_machine(1);
-  const int64_t before = NumEmulatedCalls();
+  const int64_t before = ptx::NumCalls();
   ASSERT_TRUE(RunCluster(job).ok());
   // The number of calls that every run makes at least: an answer that arrives
   // while gradients are still being computed needs one call less than a later
   // one.
-  const int64_t calls = (NumEmulatedCalls() - before) * 9 / 10;
+  const int64_t calls = (ptx::NumCalls() - before) * 9 / 10;
   constexpr int kPlaces = 40;
   for (int place = 0; place < kPlaces; ++place) {
     const int64_t after = calls * place / kPlaces;
     SCOPED_TRACE(after);
-    FailEmulatedCallsAfter(static_cast<int>(after), cudaErrorIllegalAddress);
+    ptx::FailCallsAfter(static_cast<int>(after), cudaErrorIllegalAddress);
     const ClusterRun run = RunCluster(job);
-    FailEmulatedCallsAfter(-1, cudaSuccess);
+    ptx::FailCallsAfter(-1, cudaSuccess);
     ASSERT_FALSE(run.workers[0].ok());
     // The name of the call and CUDA's error.
     EXPECT_THAT(

@@ -45,6 +45,7 @@ namespace ptx {
 // A stack, on which one thread after the other runs.
 struct Fiber {
   uint8_t* stack = nullptr;
+  void** top = nullptr;
   void* stack_pointer = nullptr;
   size_t place = 0;  // Among those in use.
 };
@@ -83,14 +84,27 @@ std::string NameIndex(uint32_t index, const uint32_t* extents) {
          std::to_string(at[2]) + ")";
 }
 
-template <typename T>
-void Arrange(uint32_t salt, std::vector<T>* items) {
+// Numbers from 0 in the order that is set, in groups that stay together.
+std::vector<uint32_t> Arranged(uint32_t count, uint32_t group, uint32_t salt) {
+  std::vector<uint32_t> items(count);
+  std::iota(items.begin(), items.end(), 0);
   if (CurrentOrder() == Order::kBackward) {
-    std::reverse(items->begin(), items->end());
+    std::reverse(items.begin(), items.end());
   } else if (CurrentOrder() == Order::kShuffled) {
     std::mt19937 random(ShuffleSeed() * 7919 + salt);
-    std::shuffle(items->begin(), items->end(), random);
+    if (group == 1 || count % group != 0) {
+      std::shuffle(items.begin(), items.end(), random);
+    } else {
+      std::vector<uint32_t> groups =
+          Arranged(count / group, /*group=*/1, salt + 1);
+      for (uint32_t g = 0; g < groups.size(); ++g) {
+        const auto begin = items.begin() + g * group;
+        std::iota(begin, begin + group, groups[g] * group);
+        std::shuffle(begin, begin + group, random);
+      }
+    }
   }
+  return items;
 }
 
 uint64_t NextLaunch() {
@@ -137,15 +151,13 @@ GridRun::GridRun(const Grid& grid)
       block_size_(Product(grid.num_threads)),
       checks_races_(RacesAreChecked()),
       launch_(NextLaunch()),
-      block_order_(num_blocks_) {
+      block_order_(Arranged(num_blocks_, /*group=*/1, /*salt=*/0)) {
   size_t offset = 0;
   for (int i = 0; i < grid.kernel->num_parameters; ++i) {
     parameters_.push_back(const_cast<uint8_t*>(grid.parameters.data()) +
                           offset);
     offset += (grid.kernel->parameter_bytes[i] + 15) / 16 * 16;
   }
-  std::iota(block_order_.begin(), block_order_.end(), 0);
-  Arrange(0, &block_order_);
 }
 
 GridRun::~GridRun() {
@@ -205,12 +217,15 @@ void GridRun::Begin() {
     thread.warp->live |= 1u << thread.lane;
     thread.shared_address = Address(block.shared);
     thread.state = ThreadState::kNew;
-    block.order[i] = &thread;
   }
   for (size_t i = 0; i < block.warps.size(); ++i) {
     block.warps[i].lanes = &block.threads[i * 32];
   }
-  Arrange(block.index + 1, &block.order);
+  const std::vector<uint32_t> order =
+      Arranged(block_size_, /*group=*/32, block.index + 1);
+  for (uint32_t i = 0; i < block_size_; ++i) {
+    block.order[i] = &block.threads[order[i]];
+  }
   active_.push_back(std::move(owned));
 }
 
@@ -246,15 +261,30 @@ void GridRun::Run() {
   }
 }
 
+// Runs every thread until it waits, ends, or lets others run. Lanes that meet
+// go on at once, while their stacks are in the cache.
 void GridRun::Sweep(Block& block) {
-  block_ = &block;
-  for (cursor_ = 0; cursor_ < block_size_ && !failed_; ++cursor_) {
-    Thread& thread = *block.order[cursor_];
-    if (thread.state == ThreadState::kNew ||
-        thread.state == ThreadState::kReady) {
-      Resume(thread);
+  for (uint32_t first = 0; first < block_size_; first += 32) {
+    do {
+      lanes_met_ = false;
+      next_ = block.order.data() + first;
+      end_ = block.order.data() + std::min(first + 32, block_size_);
+      if (Thread* const thread = Next()) SwitchTo(thread, &stack_pointer_);
+      if (failed_) return;
+    } while (lanes_met_);
+  }
+}
+
+// The next thread of the sweep that can run, or null.
+Thread* GridRun::Next() {
+  while (next_ != end_) {
+    Thread* const thread = *next_++;
+    if (thread->state == ThreadState::kNew ||
+        thread->state == ThreadState::kReady) {
+      return thread;
     }
   }
+  return nullptr;
 }
 
 bool GridRun::CanRun(const Block& block) const {
@@ -275,6 +305,10 @@ Fiber* GridRun::NewFiber() {
     }
     fiber = new Fiber();
     fiber->stack = static_cast<uint8_t*>(memory);
+    // Not all at the same place of a page, lest they share a cache's lines.
+    static size_t number = 0;
+    fiber->top = reinterpret_cast<void**>(fiber->stack + kStackBytes -
+                                          number++ % 61 * 1088);
   } else {
     fiber = FreeFibers().back();
     FreeFibers().pop_back();
@@ -284,35 +318,36 @@ Fiber* GridRun::NewFiber() {
   return fiber;
 }
 
-void GridRun::Resume(Thread& thread) {
-  current_ = &thread;
-  if (thread.state == ThreadState::kNew) {
-    thread.fiber = NewFiber();
-    starting = thread.fiber;
-    auto** top = reinterpret_cast<void**>(thread.fiber->stack + kStackBytes);
+// Goes on with a thread, or with the scheduler if it is null.
+void GridRun::SwitchTo(Thread* thread, void** saved) {
+  if (thread == nullptr) {
+    ptx_switch(saved, stack_pointer_);
+    return;
+  }
+  current_ = thread;
+  if (thread->state == ThreadState::kNew) {
+    thread->fiber = NewFiber();
+    starting = thread->fiber;
+    void** top = thread->fiber->top;
     *--top = nullptr;  // The return address, of which calls expect 16 n + 8.
     *--top = reinterpret_cast<void*>(RunFiber);
     for (int i = 0; i < 6; ++i) *--top = nullptr;
-    thread.fiber->stack_pointer = top;
+    thread->fiber->stack_pointer = top;
   }
-  thread.state = ThreadState::kReady;
-  ptx_switch(&stack_pointer_, thread.fiber->stack_pointer);
+  thread->state = ThreadState::kReady;
+  ptx_switch(saved, thread->fiber->stack_pointer);
 }
 
-// Runs threads one after the other, while the next one in order is new.
+// Runs threads one after the other, while the next one is new.
 void GridRun::RunThreads(Fiber* fiber) {
   for (;;) {
     Thread& thread = *current_;
     thread.fiber = fiber;
     grid_.kernel->run(thread, parameters_.data());
     Finish(thread);
-    if (cursor_ + 1 < block_size_ &&
-        block_->order[cursor_ + 1]->state == ThreadState::kNew) {
-      current_ = block_->order[++cursor_];
-      current_->state = ThreadState::kReady;
-      continue;
-    }
-    Leave(thread);
+    if (next_ == end_ || (*next_)->state != ThreadState::kNew) Leave(fiber);
+    current_ = *next_++;
+    current_->state = ThreadState::kReady;
   }
 }
 
@@ -329,16 +364,17 @@ void GridRun::Finish(Thread& thread) {
 }
 
 void GridRun::Park(Thread& thread) {
-  ptx_switch(&thread.fiber->stack_pointer, stack_pointer_);
+  SwitchTo(Next(), &thread.fiber->stack_pointer);
 }
 
-void GridRun::Leave(Thread& thread) {
-  Fiber* const fiber = thread.fiber;
+// Leaves a stack for good.
+void GridRun::Leave(Fiber* fiber) {
   fibers_[fiber->place] = fibers_.back();
   fibers_[fiber->place]->place = fiber->place;
   fibers_.pop_back();
+  // A new thread may begin on this very stack, from its top.
   FreeFibers().push_back(fiber);
-  ptx_switch(&fiber->stack_pointer, stack_pointer_);
+  SwitchTo(failed_ ? nullptr : Next(), &fiber->stack_pointer);
   std::abort();
 }
 
@@ -346,16 +382,17 @@ void GridRun::Leave(Thread& thread) {
 
 bool GridRun::ReleaseBarriers(Block& block) {
   bool released = false;
-  for (uint32_t number = 0; number < 16; ++number) {
-    std::vector<Thread*> waiting;
-    uint32_t yes = 0;
-    for (Thread& thread : block.threads) {
-      if (thread.state == ThreadState::kAtBarrier && thread.barrier == number) {
-        waiting.push_back(&thread);
-        yes += thread.predicate;
-      }
+  std::vector<Thread*> at[16];
+  for (Thread& thread : block.threads) {
+    if (thread.state == ThreadState::kAtBarrier) {
+      at[thread.barrier].push_back(&thread);
     }
+  }
+  for (uint32_t number = 0; number < 16; ++number) {
+    const std::vector<Thread*>& waiting = at[number];
     if (waiting.empty()) continue;
+    uint32_t yes = 0;
+    for (const Thread* const thread : waiting) yes += thread->predicate;
     const Thread& first = *waiting[0];
     const uint32_t count = first.barrier_count;
     const auto present =
@@ -399,7 +436,6 @@ bool GridRun::CompleteWarp(Warp& warp, uint32_t mask) {
       return false;
     }
   }
-  uint64_t all = 0;
   const WarpOperation operation = first->operation;
   const auto lanes = [&](auto visit) {
     for (uint32_t lane = 0; lane < 32; ++lane) {
@@ -469,27 +505,30 @@ bool GridRun::CompleteWarp(Warp& warp, uint32_t mask) {
         signed_least = std::min(signed_least, s);
         signed_greatest = std::max(signed_greatest, s);
       });
-      const std::map<WarpOperation, uint64_t> results = {
-          {WarpOperation::kAll, ballot == needed},
-          {WarpOperation::kAny, ballot != 0},
-          {WarpOperation::kUni, ballot == 0 || ballot == needed},
-          {WarpOperation::kBallot, ballot},
-          {WarpOperation::kMatchAll, least == greatest ? needed : 0},
-          {WarpOperation::kAdd, sum},
-          {WarpOperation::kMin, least},
-          {WarpOperation::kMax, greatest},
-          {WarpOperation::kSignedMin, static_cast<uint64_t>(signed_least)},
-          {WarpOperation::kSignedMax, static_cast<uint64_t>(signed_greatest)},
-          {WarpOperation::kAnd, every},
-          {WarpOperation::kOr, any},
-          {WarpOperation::kXor, exclusive},
-          {WarpOperation::kElect,
-           static_cast<uint64_t>(__builtin_ctz(needed))}};
-      all = results.at(operation);
+      const uint64_t all =
+          operation == WarpOperation::kAll   ? ballot == needed
+          : operation == WarpOperation::kAny ? ballot != 0
+          : operation == WarpOperation::kUni ? ballot == 0 || ballot == needed
+          : operation == WarpOperation::kBallot ? ballot
+          : operation == WarpOperation::kMatchAll
+              ? least == greatest ? needed : 0
+          : operation == WarpOperation::kAdd ? sum
+          : operation == WarpOperation::kMin ? least
+          : operation == WarpOperation::kMax ? greatest
+          : operation == WarpOperation::kSignedMin
+              ? static_cast<uint64_t>(signed_least)
+          : operation == WarpOperation::kSignedMax
+              ? static_cast<uint64_t>(signed_greatest)
+          : operation == WarpOperation::kAnd ? every
+          : operation == WarpOperation::kOr  ? any
+          : operation == WarpOperation::kXor
+              ? exclusive
+              : static_cast<uint64_t>(__builtin_ctz(needed));  // kElect.
       lanes([&](Thread& thread, uint32_t) { thread.result = all; });
     }
   }
   lanes([](Thread& thread, uint32_t) { thread.state = ThreadState::kReady; });
+  lanes_met_ = true;
   warp.waiting &= ~needed;
   ++progress_;
   return true;
@@ -668,13 +707,13 @@ uint32_t Thread::Shuffle(WarpOperation what, uint32_t value, uint32_t b,
 
 void Thread::Exit() {
   block->run->Finish(*this);
-  block->run->Leave(*this);
+  block->run->Leave(fiber);
 }
 
 void Thread::Fail(int at_line, const std::string& message) {
   block->run->Fail(*this, at_line, message);
   // The other threads stay where they are; their stacks are used anew.
-  block->run->Leave(*this);
+  block->run->Leave(fiber);
 }
 
 void Thread::FailAlignment(uint64_t address, int size, int at_line) {

@@ -40,7 +40,7 @@ class GridRun {
   void CountProgress() { ++progress_; }
   void Finish(Thread& thread);
   void Park(Thread& thread);
-  [[noreturn]] void Leave(Thread& thread);
+  [[noreturn]] void Leave(Fiber* fiber);
   void Fail(const Thread& thread, int line, const std::string& message);
   // Completes the operation of the thread's warp if all its lanes wait.
   bool CompleteWarp(Warp& warp, uint32_t mask);
@@ -50,7 +50,8 @@ class GridRun {
 
   void Begin();
   void Sweep(Block& block);
-  void Resume(Thread& thread);
+  Thread* Next();
+  void SwitchTo(Thread* thread, void** saved);
   Fiber* NewFiber();
   void RunThreads(Fiber* fiber);
   bool ReleaseBarriers(Block& block);
@@ -71,9 +72,11 @@ class GridRun {
   std::vector<std::vector<uint32_t>> readers_;
   uint64_t progress_ = 0;
   bool failed_ = false;
-  // Of the sweep that is under way.
-  Block* block_ = nullptr;
-  uint32_t cursor_ = 0;
+  // Of the sweep that is under way: the threads in order, from the next one to
+  // the end of its warp, and whether lanes of it have met.
+  Thread* const* next_ = nullptr;
+  Thread* const* end_ = nullptr;
+  bool lanes_met_ = false;
   Thread* current_ = nullptr;
   void* stack_pointer_ = nullptr;  // The scheduler's.
 };

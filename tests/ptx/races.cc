@@ -19,13 +19,18 @@ constexpr uint32_t kNumber = (1u << kKindShift) - 1;
 uint32_t Kind(const Slot& slot) { return slot.who >> kKindShift; }
 uint32_t Number(const Slot& slot) { return slot.who & kNumber; }
 
+bool IsBeforeOfOthers(const Slot& slot, const Thread& thread);
+
 // Whether all accesses of a slot happened before what the thread does now.
-bool IsBefore(const Slot& slot, const Thread& thread) {
-  if (slot.epoch == 0) return true;
+inline bool IsBefore(const Slot& slot, const Thread& thread) {
+  return slot.epoch == 0 || slot.who == thread.id ||
+         IsBeforeOfOthers(slot, thread);
+}
+
+bool IsBeforeOfOthers(const Slot& slot, const Thread& thread) {
   const Block& block = *thread.block;
   const uint32_t number = Number(slot);
   const uint32_t kind = Kind(slot);
-  if (kind == kThread && number == thread.id) return true;
   if (kind == kBlocks) {
     const std::vector<uint32_t>& epochs = block.run->readers()[number];
     if (epochs.empty()) return false;  // Nothing orders blocks.

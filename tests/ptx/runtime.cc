@@ -379,8 +379,6 @@ cudaError_t cudaFreeHost(void* memory) {
     return error;
   }
   if (memory == nullptr) return cudaSuccess;
-  // Work that is queued may still use it.
-  ptx::RunAll();
   ptx::PinnedMemory().erase(static_cast<char*>(memory));
   ptx::RemoveRegion(memory);
   std::free(memory);

@@ -19,19 +19,20 @@
 #include "tests/compressors/cuda/encoding_check.h"
 #include "tests/compressors/cuda/level_cases.h"
 #include "tests/compressors/vectors.h"
+#include "tests/ptx/device.h"
+#include "tests/tensor/cuda/host_block.h"
 #include "tests/tensor/backends_for_test.h"
-#include "tests/tensor/cuda/emulated_device.h"
 
 namespace ps {
 namespace {
 
-class EncodingOrdersTest : public testing::TestWithParam<ThreadOrder> {
+class EncodingOrdersTest : public testing::TestWithParam<ptx::Order> {
  protected:
   void SetUp() override {
     backend_ = NewBackendForTest("cuda").value();
-    SetEmulatedThreadOrder(GetParam());
+    ptx::SetOrder(GetParam());
   }
-  void TearDown() override { SetEmulatedThreadOrder(ThreadOrder::kForward); }
+  void TearDown() override { ptx::SetOrder(ptx::Order::kForward); }
 
   std::unique_ptr<Backend> backend_;
 };
@@ -72,9 +73,9 @@ TEST_P(EncodingOrdersTest, DoNotShowInLevels) {
 }
 
 INSTANTIATE_TEST_SUITE_P(AllOrders, EncodingOrdersTest,
-                         testing::Values(ThreadOrder::kForward,
-                                         ThreadOrder::kBackward,
-                                         ThreadOrder::kMixed));
+                         testing::Values(ptx::Order::kForward,
+                                         ptx::Order::kBackward,
+                                         ptx::Order::kShuffled));
 
 // The order of summation shows in the doubles, but almost never in a payload's
 // floats.
@@ -172,17 +173,17 @@ template <class Encode>
 void ExpectSaysWhatFailed(const PayloadCodes& codes, Backend* backend,
                           const Encode& encode) {
   auto encoder = NewDeviceEncoder(codes, backend);
-  const int64_t before = NumEmulatedCalls();
+  const int64_t before = ptx::NumCalls();
   ASSERT_TRUE(encode(encoder.get()).ok());
   // Launches, copies, stream ordering and waits.
-  const int64_t num_calls = NumEmulatedCalls() - before;
+  const int64_t num_calls = ptx::NumCalls() - before;
   EXPECT_GT(num_calls, 10);
   for (int64_t i = 0; i < num_calls; ++i) {
     encoder.reset();
     encoder = NewDeviceEncoder(codes, backend);
-    FailEmulatedCallsAfter(static_cast<int>(i), cudaErrorLaunchFailure);
+    ptx::FailCallsAfter(static_cast<int>(i), cudaErrorLaunchFailure);
     const absl::Status status = encode(encoder.get());
-    FailEmulatedCallsAfter(-1, cudaSuccess);
+    ptx::FailCallsAfter(-1, cudaSuccess);
     EXPECT_FALSE(status.ok()) << "call " << i << " of " << num_calls;
   }
 }
@@ -221,9 +222,9 @@ TEST(EmulatedEncodingTest, PacksTheSameAfterAFailure) {
       SCOPED_TRACE(testing::Message() << value_code << ", " << calls);
       UploadedSelection selection(encoding.indices, encoding.values,
                                   backend.get());
-      FailEmulatedCallsAfter(calls, cudaErrorLaunchFailure);
+      ptx::FailCallsAfter(calls, cudaErrorLaunchFailure);
       const auto failed = encoder->EncodeSelected(selection.get(), parts);
-      FailEmulatedCallsAfter(-1, cudaSuccess);
+      ptx::FailCallsAfter(-1, cudaSuccess);
       ExpectSameSelected(encoding, true, encoder.get(), backend.get());
       if (HasFatalFailure()) return;
       if (failed.ok()) break;
@@ -251,14 +252,14 @@ TEST(EmulatedEncodingTest, PayloadsAreInPinnedMemory) {
       for (const size_t p : {0, 2, 3}) kept.push_back((*payloads)[p]);
     }
     for (const PayloadBuffer& payload : kept) {
-      EXPECT_TRUE(IsEmulatedPinnedMemory(payload.data(), payload.size_bytes()));
+      EXPECT_TRUE(ptx::IsPinnedMemory(payload.data(), payload.size_bytes()));
     }
     kept.clear();
-    const int64_t allocations = NumEmulatedAllocations();
+    const int64_t allocations = ptx::NumAllocations();
     for (int call = 0; call < 5; ++call) {
       EXPECT_TRUE(encoder->EncodeAll(u.data(), parts).ok());
     }
-    EXPECT_EQ(NumEmulatedAllocations(), allocations);
+    EXPECT_EQ(ptx::NumAllocations(), allocations);
   }
 }
 

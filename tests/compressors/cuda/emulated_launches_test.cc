@@ -14,8 +14,8 @@
 #include "gtest/gtest.h"
 #include "tests/compressors/harness.h"
 #include "tests/compressors/vectors.h"
+#include "tests/ptx/device.h"
 #include "tests/tensor/backends_for_test.h"
-#include "tests/tensor/cuda/emulated_device.h"
 
 namespace ps {
 namespace {
@@ -47,14 +47,14 @@ Counts CountsOf(const CompressorConfig& config, int num_parts,
   for (int iteration = 0; iteration < 3; ++iteration) {
     EXPECT_TRUE(backend->sparse().Clear(residual.data(), kSize).ok());
     EXPECT_TRUE(backend->CopyFromHost(values.data(), &gradient).ok());
-    counts.launches = -NumEmulatedLaunches();
-    counts.waits = -NumEmulatedWaits();
-    counts.calls = -NumEmulatedCalls();
+    counts.launches = -ptx::NumLaunches();
+    counts.waits = -ptx::NumWaits();
+    counts.calls = -ptx::NumCalls();
     const auto encoded = compressor->Compress(gradient, &residual);
     EXPECT_TRUE(encoded.ok()) << encoded.status();
-    counts.launches += NumEmulatedLaunches();
-    counts.waits += NumEmulatedWaits();
-    counts.calls += NumEmulatedCalls();
+    counts.launches += ptx::NumLaunches();
+    counts.waits += ptx::NumWaits();
+    counts.calls += ptx::NumCalls();
     EXPECT_EQ(encoded->stats.fallback, "");
     EXPECT_GT(encoded->stats.count, 0);
   }

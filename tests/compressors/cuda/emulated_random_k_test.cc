@@ -3,7 +3,7 @@
 #ifdef PS_HAVE_CUDA
 
 #include "tests/compressors/cuda/random_k_test.h"
-#include "tests/tensor/cuda/emulated_device.h"
+#include "tests/ptx/device.h"
 
 namespace ps {
 namespace {
@@ -11,15 +11,15 @@ namespace {
 class EmulatedRandomKTest : public RandomKOnDeviceTest {
  protected:
   void TearDown() override {
-    SetEmulatedThreadOrder(ThreadOrder::kForward);
-    FailEmulatedCallsAfter(-1, cudaSuccess);
+    ptx::SetOrder(ptx::Order::kForward);
+    ptx::FailCallsAfter(-1, cudaSuccess);
   }
 };
 
 TEST_F(EmulatedRandomKTest, NoThreadOrBlockDependsOnAnothersPlace) {
-  for (const ThreadOrder order :
-       {ThreadOrder::kBackward, ThreadOrder::kMixed}) {
-    SetEmulatedThreadOrder(order);
+  for (const ptx::Order order :
+       {ptx::Order::kBackward, ptx::Order::kShuffled}) {
+    ptx::SetOrder(order);
     for (const int64_t k : {300, 30000, 200000}) {
       SCOPED_TRACE(k);
       ASSERT_NO_FATAL_FAILURE(ExpectSubset(4 * 65536 + 77, k, 5));
@@ -38,10 +38,10 @@ TEST_F(EmulatedRandomKTest, EveryErrorOfTheDeviceReachesTheCaller) {
   request.k = 10;
   int calls = 0;
   for (;; ++calls) {
-    FailEmulatedCallsAfter(calls, cudaErrorIllegalAddress);
+    ptx::FailCallsAfter(calls, cudaErrorIllegalAddress);
     DeviceRandomKResult result;
     const absl::Status status = random_k_->Run(request, &result);
-    FailEmulatedCallsAfter(-1, cudaSuccess);
+    ptx::FailCallsAfter(-1, cudaSuccess);
     if (status.ok()) break;
     EXPECT_EQ(status.code(), absl::StatusCode::kInternal) << status;
   }

@@ -20,7 +20,7 @@
 #include "tensor/cuda/cuda_streams.h"
 #include "tensor/cuda/sparse/sparse_work.h"
 #include "tests/compressors/vectors.h"
-#include "tests/tensor/cuda/emulated_device.h"
+#include "tests/ptx/device.h"
 #include "tests/tensor/cuda/host_grid.h"
 
 namespace ps {
@@ -81,7 +81,7 @@ class EmulatedSidcoTest : public testing::Test {
         AllocateDeviceMemory(kBytes).value(), kBytes);
     work_ = SparseWork::Create(streams_.get(), memory_).value();
   }
-  void TearDown() override { SetEmulatedThreadOrder(ThreadOrder::kForward); }
+  void TearDown() override { ptx::SetOrder(ptx::Order::kForward); }
 
   // The device's memory is the host's.
   DeviceSidcoResult Run(const Variant& variant, double ratio,
@@ -108,8 +108,8 @@ class EmulatedSidcoTest : public testing::Test {
     // Queued work finds the selection before the host has waited.
     const DeviceSelection queued = sidco_->queued_selection();
     int64_t count = -1;
-    EXPECT_EQ(QueueOnEmulatedStream(work_->stream(),
-                                    [&] { count = *queued.device_count; }),
+    EXPECT_EQ(ptx::QueueOnStream(work_->stream(),
+                                 [&] { count = *queued.device_count; }),
               cudaSuccess);
     EXPECT_TRUE(streams_->Await(work_->stream()).ok());
     DeviceSidcoResult result;
@@ -321,9 +321,9 @@ TEST_F(EmulatedSidcoTest, AllKindsOfStartsAreCompared) {
 }
 
 TEST_F(EmulatedSidcoTest, SelectsWhatTheCpuSelectsInAnyOrderOfThreads) {
-  for (const ThreadOrder order :
-       {ThreadOrder::kBackward, ThreadOrder::kMixed}) {
-    SetEmulatedThreadOrder(order);
+  for (const ptx::Order order :
+       {ptx::Order::kBackward, ptx::Order::kShuffled}) {
+    ptx::SetOrder(order);
     for (const Variant& variant : AllVariants()) {
       for (const std::string name : {"heavy", "sparse", "constant"}) {
         for (const int64_t n : {1000, 65537}) {

@@ -8,7 +8,7 @@
 #include "absl/strings/match.h"
 #include "tests/compressors/cuda/threshold_test.h"
 #include "tests/compressors/vectors.h"
-#include "tests/tensor/cuda/emulated_device.h"
+#include "tests/ptx/device.h"
 
 namespace ps {
 namespace {
@@ -16,17 +16,17 @@ namespace {
 class EmulatedThresholdTest : public ThresholdOnDeviceTest {
  protected:
   void TearDown() override {
-    SetEmulatedThreadOrder(ThreadOrder::kForward);
-    FailEmulatedCallsAfter(-1, cudaSuccess);
+    ptx::SetOrder(ptx::Order::kForward);
+    ptx::FailCallsAfter(-1, cudaSuccess);
   }
 };
 
 TEST_F(EmulatedThresholdTest, NoThreadOrBlockDependsOnAnothersPlace) {
   const int64_t n = 4 * 65536 + 77;
   const std::vector<float> residual(n);
-  for (const ThreadOrder order :
-       {ThreadOrder::kBackward, ThreadOrder::kMixed}) {
-    SetEmulatedThreadOrder(order);
+  for (const ptx::Order order :
+       {ptx::Order::kBackward, ptx::Order::kShuffled}) {
+    ptx::SetOrder(order);
     for (const std::string name : {"laplace", "constant"}) {
       SCOPED_TRACE(name);
       const std::vector<float> gradient = MakeVector(name, n, 5);
@@ -59,10 +59,10 @@ TEST_F(EmulatedThresholdTest, EveryErrorOfTheDeviceReachesTheCaller) {
   request.capacity = 1000;
   int calls = 0;
   for (;; ++calls) {
-    FailEmulatedCallsAfter(calls, cudaErrorIllegalAddress);
+    ptx::FailCallsAfter(calls, cudaErrorIllegalAddress);
     DeviceThresholdResult result;
     const absl::Status status = threshold_->Run(request, &result);
-    FailEmulatedCallsAfter(-1, cudaSuccess);
+    ptx::FailCallsAfter(-1, cudaSuccess);
     if (status.ok()) break;
     EXPECT_EQ(status.code(), absl::StatusCode::kInternal) << status;
     EXPECT_TRUE(absl::StartsWith(status.message(), "cuda") ||

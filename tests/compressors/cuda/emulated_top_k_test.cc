@@ -8,7 +8,7 @@
 #include "absl/strings/match.h"
 #include "tests/compressors/cuda/top_k_test.h"
 #include "tests/compressors/vectors.h"
-#include "tests/tensor/cuda/emulated_device.h"
+#include "tests/ptx/device.h"
 
 namespace ps {
 namespace {
@@ -16,16 +16,16 @@ namespace {
 class EmulatedTopKTest : public TopKOnDeviceTest {
  protected:
   void TearDown() override {
-    SetEmulatedThreadOrder(ThreadOrder::kForward);
-    FailEmulatedCallsAfter(-1, cudaSuccess);
+    ptx::SetOrder(ptx::Order::kForward);
+    ptx::FailCallsAfter(-1, cudaSuccess);
   }
 };
 
 TEST_F(EmulatedTopKTest, NoThreadOrBlockDependsOnAnothersPlace) {
   const int64_t n = 4 * 65536 + 77;
-  for (const ThreadOrder order :
-       {ThreadOrder::kBackward, ThreadOrder::kMixed}) {
-    SetEmulatedThreadOrder(order);
+  for (const ptx::Order order :
+       {ptx::Order::kBackward, ptx::Order::kShuffled}) {
+    ptx::SetOrder(order);
     for (const std::string name : {"laplace", "constant", "sparse"}) {
       const std::vector<float> u = MakeVector(name, n, 5);
       for (const int64_t k : {300, 30000, 200000}) {
@@ -46,10 +46,10 @@ TEST_F(EmulatedTopKTest, EveryErrorOfTheDeviceReachesTheCaller) {
   request.k = 10;
   int calls = 0;
   for (;; ++calls) {
-    FailEmulatedCallsAfter(calls, cudaErrorIllegalAddress);
+    ptx::FailCallsAfter(calls, cudaErrorIllegalAddress);
     DeviceTopKResult result;
     const absl::Status status = top_k_->Run(request, &result);
-    FailEmulatedCallsAfter(-1, cudaSuccess);
+    ptx::FailCallsAfter(-1, cudaSuccess);
     if (status.ok()) break;
     EXPECT_EQ(status.code(), absl::StatusCode::kInternal) << status;
     EXPECT_TRUE(absl::StartsWith(status.message(), "cuda") ||

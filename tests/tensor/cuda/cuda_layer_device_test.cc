@@ -13,7 +13,8 @@
 #include "tensor/cuda/cuda_memory.h"
 #include "tensor/cuda/cuda_streams.h"
 #include "tests/common/log_messages.h"
-#include "tests/tensor/cuda/emulated_device.h"
+#include "tests/ptx/device.h"
+#include "tests/tensor/cuda/emulated_libraries.h"
 #endif
 
 namespace ps {
@@ -91,12 +92,12 @@ TEST_F(CudaLayerDeviceTest, OnlyWhereBitsMayVaryIsAnythingTimed) {
   for (const bool deterministic : {true, false}) {
     options_.deterministic = deterministic;
     const auto device = NewDevice();
-    int64_t before = NumEmulatedTimings();
+    int64_t before = ptx::NumTimings();
     ASSERT_TRUE(device->PlanConvolution(Geometry()).ok());
-    EXPECT_EQ(NumEmulatedTimings() > before, !deterministic);
-    before = NumEmulatedTimings();
+    EXPECT_EQ(ptx::NumTimings() > before, !deterministic);
+    before = ptx::NumTimings();
     ASSERT_TRUE(device->PlanFusedProduct(product, Epilogue::kSumA).ok());
-    EXPECT_EQ(NumEmulatedTimings() > before, !deterministic);
+    EXPECT_EQ(ptx::NumTimings() > before, !deterministic);
   }
 }
 

@@ -22,7 +22,7 @@
 #include "tensor/cuda/cuda_memory.h"
 #include "tensor/cuda/cuda_streams.h"
 #include "tests/compressors/vectors.h"
-#include "tests/tensor/cuda/emulated_device.h"
+#include "tests/ptx/device.h"
 
 namespace ps {
 namespace {
@@ -49,8 +49,8 @@ class EmulatedBackendTest : public testing::Test {
   }
 
   void TearDown() override {
-    FailEmulatedCallsAfter(-1, cudaSuccess);
-    SetEmulatedThreadOrder(ThreadOrder::kForward);
+    ptx::FailCallsAfter(-1, cudaSuccess);
+    ptx::SetOrder(ptx::Order::kForward);
   }
 
   Tensor Put(const std::vector<float>& values) {
@@ -66,11 +66,11 @@ class EmulatedBackendTest : public testing::Test {
   }
   // Queues the work of a layer that sets a tensor to `value`.
   void Compute(Tensor tensor, float value) {
-    ASSERT_EQ(QueueOnEmulatedStream(compute_,
-                                    [tensor, value]() mutable {
-                                      std::fill_n(tensor.data(), tensor.size(),
-                                                  value);
-                                    }),
+    ASSERT_EQ(ptx::QueueOnStream(compute_,
+                                 [tensor, value]() mutable {
+                                   std::fill_n(tensor.data(), tensor.size(),
+                                               value);
+                                 }),
               cudaSuccess);
   }
 
@@ -126,8 +126,8 @@ TEST_F(EmulatedBackendTest, LayersSeeWhatCompressorsHaveQueuedBefore) {
   Tensor y = Put(std::vector<float>(100, 1));
   std::vector<float> seen;
   const auto look = [&] {
-    ASSERT_EQ(QueueOnEmulatedStream(
-                  compute_, [y, &seen] { seen.push_back(y.data()[99]); }),
+    ASSERT_EQ(ptx::QueueOnStream(compute_,
+                                 [y, &seen] { seen.push_back(y.data()[99]); }),
               cudaSuccess);
   };
   const auto see = [&] {
@@ -169,7 +169,7 @@ TEST_F(EmulatedBackendTest, NewMemoryIsZeroThoughItsLastUserIsStillQueued) {
   Tensor x = Put(std::vector<float>(10, 1));
   float* const data = x.data();
   ASSERT_EQ(
-      QueueOnEmulatedStream(compute_, [data] { std::fill_n(data, 10, 8.0f); }),
+      ptx::QueueOnStream(compute_, [data] { std::fill_n(data, 10, 8.0f); }),
       cudaSuccess);
   x = Tensor();
   const Tensor y = backend_->Allocate({10}).value();
@@ -184,8 +184,8 @@ TEST_F(EmulatedBackendTest, LayersVectorsKeepTheLayersOrderAndDoNotWait) {
                   .AddScaled({x.data(), 3}, {x.data(), 1}, 100, x.data())
                   .ok());
   std::vector<float> seen;
-  ASSERT_EQ(QueueOnEmulatedStream(compute_,
-                                  [x, &seen] { seen.push_back(x.data()[99]); }),
+  ASSERT_EQ(ptx::QueueOnStream(compute_,
+                               [x, &seen] { seen.push_back(x.data()[99]); }),
             cudaSuccess);
   ASSERT_TRUE(backend_->vectors().Clear(x.data(), 100).ok());
   EXPECT_TRUE(seen.empty());  // Nothing has waited yet.
@@ -206,7 +206,7 @@ TEST_F(EmulatedBackendTest, WithinAnOverlapCompressionWaitsForItsMarkAlone) {
   ASSERT_TRUE(mark.ok());
   // Backward continues.
   Compute(early, 3);
-  ASSERT_EQ(QueueOnEmulatedStream(compute_, note_early), cudaSuccess);
+  ASSERT_EQ(ptx::QueueOnStream(compute_, note_early), cudaSuccess);
   const absl::StatusOr<int64_t> second_mark = backend_->Mark();
   ASSERT_TRUE(second_mark.ok());
   ASSERT_TRUE(backend_->CompressAfter(*mark).ok());
@@ -230,7 +230,7 @@ TEST_F(EmulatedBackendTest, WithinAnOverlapCompressionWaitsForItsMarkAlone) {
   ASSERT_TRUE(kernels().Scale({early.data(), 2}, 10, late.data()).ok());
   ASSERT_TRUE(backend_->EndOverlap().ok());
   std::vector<float> seen;
-  ASSERT_EQ(QueueOnEmulatedStream(
+  ASSERT_EQ(ptx::QueueOnStream(
                 compute_, [late, &seen] { seen.push_back(late.data()[9]); }),
             cudaSuccess);
   // Runs what layers wait for, and nothing else.
@@ -249,7 +249,7 @@ TEST_F(EmulatedBackendTest, WithinAnOverlapAllocatingLeavesLayersAlone) {
   ASSERT_TRUE(backend_->CompressAfter(backend_->Mark().value()).ok());
   bool layers_done = false;
   ASSERT_EQ(
-      QueueOnEmulatedStream(compute_, [&layers_done] { layers_done = true; }),
+      ptx::QueueOnStream(compute_, [&layers_done] { layers_done = true; }),
       cudaSuccess);
   absl::StatusOr<Tensor> taken = backend_->Allocate({10});
   ASSERT_TRUE(taken.ok()) << taken.status();
@@ -268,9 +268,9 @@ TEST_F(EmulatedBackendTest, WithinAnOverlapLayersDoNotWaitForCompression) {
   ASSERT_TRUE(backend_->CompressAfter(backend_->Mark().value()).ok());
   ASSERT_TRUE(kernels().Scale({x.data(), 5}, 10, x.data()).ok());
   std::vector<float> seen;
-  ASSERT_EQ(QueueOnEmulatedStream(compute_,
-                                  [x, &seen] { seen.push_back(x.data()[0]); }),
-            cudaSuccess);
+  ASSERT_EQ(
+      ptx::QueueOnStream(compute_, [x, &seen] { seen.push_back(x.data()[0]); }),
+      cudaSuccess);
   EXPECT_EQ(cudaStreamSynchronize(compute_), cudaSuccess);
   EXPECT_EQ(seen, std::vector<float>(1, 1));
   ASSERT_TRUE(backend_->EndOverlap().ok());
@@ -370,12 +370,12 @@ TEST_F(EmulatedBackendTest, FreeingPinnedMemoryLeavesARecordingAlone) {
   std::shared_ptr<void> pinned =
       AllocatePinnedMemory(10 * sizeof(float), compression_).value();
   bool copied = false;
-  ASSERT_EQ(QueueOnEmulatedStream(compression_,
-                                  [x, to = pinned.get(), &copied] {
-                                    std::copy_n(x.data(), 10,
-                                                static_cast<float*>(to));
-                                    copied = true;
-                                  }),
+  ASSERT_EQ(ptx::QueueOnStream(compression_,
+                               [x, to = pinned.get(), &copied] {
+                                 std::copy_n(x.data(), 10,
+                                             static_cast<float*>(to));
+                                 copied = true;
+                               }),
             cudaSuccess);
   const auto recording = backend_->Record([&] {
     std::thread([&] { pinned.reset(); }).join();
@@ -401,7 +401,7 @@ TEST_F(EmulatedBackendTest, WaitingForTheDeviceInAnyThreadEndsARecording) {
 float OverrunIntoNext(Backend* backend, cudaStream_t stream) {
   Tensor x = backend->Allocate({64}).value();
   const Tensor y = backend->Allocate({64}).value();
-  EXPECT_EQ(QueueOnEmulatedStream(stream, [data = x.data()] { data[64] = 7; }),
+  EXPECT_EQ(ptx::QueueOnStream(stream, [data = x.data()] { data[64] = 7; }),
             cudaSuccess);
   float first = 0;
   EXPECT_TRUE(backend->CopyToHost(y.Slice(0, 1), &first).ok());
@@ -419,7 +419,7 @@ TEST_F(EmulatedBackendTest, OverrunsBetweenTensorsShowInSeparateAllocations) {
   EXPECT_DEATH(
       {
         Tensor x = backend_->Allocate({3}).value();
-        QueueOnEmulatedStream(compute_, [data = x.data()] { data[3] = 7; });
+        ptx::QueueOnStream(compute_, [data = x.data()] { data[3] = 7; });
         x = Tensor();
       },
       "beyond the end of 12 bytes");
@@ -448,8 +448,8 @@ class InputUploadTest : public EmulatedBackendTest {
   // Queues a layer that notes what it finds.
   void ReceiveAndLook() {
     ASSERT_TRUE(upload_->Receive(x_.data()).ok());
-    ASSERT_EQ(QueueOnEmulatedStream(compute_,
-                                    [this] { seen_.push_back(x_.data()[99]); }),
+    ASSERT_EQ(ptx::QueueOnStream(compute_,
+                                 [this] { seen_.push_back(x_.data()[99]); }),
               cudaSuccess);
   }
 
@@ -474,15 +474,15 @@ TEST_F(InputUploadTest, NextInputsGoUpBesideAStepAndTheHostDoesNotWait) {
   Send(1);
   ReceiveAndLook();
   for (float value = 2; value < 6; ++value) {
-    const int64_t waits = NumEmulatedWaits();
+    const int64_t waits = ptx::NumWaits();
     const size_t steps = seen_.size();
     Send(value);
-    EXPECT_EQ(NumEmulatedWaits(), waits);
+    EXPECT_EQ(ptx::NumWaits(), waits);
     EXPECT_EQ(seen_.size(), steps);  // The step has not run.
     EXPECT_EQ(cudaStreamSynchronize(compute_), cudaSuccess);  // For its loss.
     EXPECT_EQ(seen_.back(), value - 1);
     ReceiveAndLook();
-    EXPECT_EQ(NumEmulatedWaits(), waits + 1);
+    EXPECT_EQ(ptx::NumWaits(), waits + 1);
   }
 }
 
@@ -499,9 +499,9 @@ TEST_F(InputUploadTest, CopiesToNewRoomWaitForItsPreviousOwners) {
   bool layers_done = false;
   bool compression_done = false;
   ASSERT_EQ(
-      QueueOnEmulatedStream(compute_, [&layers_done] { layers_done = true; }),
+      ptx::QueueOnStream(compute_, [&layers_done] { layers_done = true; }),
       cudaSuccess);
-  ASSERT_EQ(QueueOnEmulatedStream(
+  ASSERT_EQ(ptx::QueueOnStream(
                 compression_, [&compression_done] { compression_done = true; }),
             cudaSuccess);
   ASSERT_TRUE(upload_->Reserve(200).ok());
@@ -580,12 +580,12 @@ TEST_F(EmulatedBackendTest, NoThreadReadsWhatAnotherWritesInTheSamePhase) {
     const Tensor residual = Put(MakeVector("laplace", n, 1));
     const Tensor gradient = Put(MakeVector("sparse", n, 2));
     Tensor out = Put(std::vector<float>(n));
-    SetEmulatedThreadOrder(ThreadOrder::kForward);
+    ptx::SetOrder(ptx::Order::kForward);
     const std::vector<double> forward =
         Results(kernels(), residual, gradient, &out);
-    for (const ThreadOrder order :
-         {ThreadOrder::kBackward, ThreadOrder::kMixed}) {
-      SetEmulatedThreadOrder(order);
+    for (const ptx::Order order :
+         {ptx::Order::kBackward, ptx::Order::kShuffled}) {
+      ptx::SetOrder(order);
       EXPECT_EQ(Results(kernels(), residual, gradient, &out), forward)
           << n << " elements, order " << static_cast<int>(order);
     }
@@ -593,14 +593,14 @@ TEST_F(EmulatedBackendTest, NoThreadReadsWhatAnotherWritesInTheSamePhase) {
 }
 
 TEST_F(EmulatedBackendTest, AllocatesFromTheDeviceOnceAndForAll) {
-  const int64_t allocations = NumEmulatedAllocations();
+  const int64_t allocations = ptx::NumAllocations();
   const auto sieve = kernels().NewSieve();
   for (const int64_t n : {1000, 300000, 70000}) {
     const Tensor residual = Put(MakeVector("laplace", n, 1));
     Tensor out = Put(std::vector<float>(n));
     Results(kernels(), residual, residual, &out);
   }
-  EXPECT_EQ(NumEmulatedAllocations(), allocations);
+  EXPECT_EQ(ptx::NumAllocations(), allocations);
 }
 
 TEST_F(EmulatedBackendTest, WhatDoesNotFitIsAnErrorThatNamesIt) {
@@ -711,9 +711,9 @@ TEST_F(EmulatedBackendTest, EveryErrorOfTheDeviceReachesTheCaller) {
   for (const auto& [name, operation] : operations) {
     int calls = 0;
     for (;; ++calls) {
-      FailEmulatedCallsAfter(calls, cudaErrorIllegalAddress);
+      ptx::FailCallsAfter(calls, cudaErrorIllegalAddress);
       const absl::Status status = operation();
-      FailEmulatedCallsAfter(-1, cudaSuccess);
+      ptx::FailCallsAfter(-1, cudaSuccess);
       if (status.ok()) break;
       EXPECT_EQ(status.code(), absl::StatusCode::kInternal) << status;
       // The message names the call: "cudaStreamSynchronize: ...", "LaunchSift:
@@ -731,9 +731,9 @@ TEST_F(EmulatedBackendTest, FailureToStartIsAnError) {
   options.memory_bytes = 1 << 24;
   int calls = 0;
   for (;; ++calls) {
-    FailEmulatedCallsAfter(calls, cudaErrorNoKernelImageForDevice);
+    ptx::FailCallsAfter(calls, cudaErrorNoKernelImageForDevice);
     const auto backend = NewCudaBackend(options);
-    FailEmulatedCallsAfter(-1, cudaSuccess);
+    ptx::FailCallsAfter(-1, cudaSuccess);
     if (backend.ok()) break;
     EXPECT_EQ(backend.status().code(), absl::StatusCode::kUnavailable);
   }

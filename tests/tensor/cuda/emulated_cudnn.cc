@@ -5,7 +5,8 @@
 #include <functional>
 #include <utility>
 
-#include "tests/tensor/cuda/emulated_device.h"
+#include "tests/ptx/device.h"
+#include "tests/tensor/cuda/emulated_libraries.h"
 #ifdef PS_HAVE_CUDNN
 #include "tests/tensor/cuda/layers/fake_cudnn.h"
 #endif
@@ -36,7 +37,7 @@ void* Erased(Function* function) {
 FakeCudnn* NewLibrary() {
   auto* const library = new FakeCudnn();
   library->queue = [](cudaStream_t stream, std::function<void()> work) {
-    return QueueOnEmulatedStream(stream, std::move(work)) == cudaSuccess
+    return ptx::QueueOnStream(stream, std::move(work)) == cudaSuccess
                ? CUDNN_STATUS_SUCCESS
                : CUDNN_STATUS_EXECUTION_FAILED;
   };

@@ -15,8 +15,8 @@
 #include "absl/strings/str_cat.h"
 #include "tensor/cuda/layer_device/bfloat16.h"
 #include "tensor/cuda/libraries/dynamic_library.h"
+#include "tests/ptx/device.h"
 #include "tests/tensor/cuda/emulated_cudnn.h"
-#include "tests/tensor/cuda/emulated_device.h"
 #include "tests/tensor/cuda/layers/fake_cublas_lt.h"
 
 struct cublasContext {
@@ -70,7 +70,7 @@ cublasStatus_t StatusOf(cudaError_t error) {
 }
 
 cublasStatus_t Queue(cublasHandle_t handle, std::function<void()> work) {
-  return StatusOf(QueueOnEmulatedStream(handle->stream, std::move(work)));
+  return StatusOf(ptx::QueueOnStream(handle->stream, std::move(work)));
 }
 
 bool LeadsAreLongEnough(const Product& p) {
@@ -176,7 +176,7 @@ Functions* Cublas() {
 Functions* NewCublasLt() {
   static auto* const library = new FakeCublasLt();
   library->queue = [](cudaStream_t stream, std::function<void()> work) {
-    return StatusOf(QueueOnEmulatedStream(stream, std::move(work)));
+    return StatusOf(ptx::QueueOnStream(stream, std::move(work)));
   };
   const CublasLtFunctions f = FakeCublasLt::Functions();
 #define PS_ENTRY(member, function) {#function, Erased(f.member)},
