@@ -201,8 +201,13 @@ void NoteAccess(Thread& thread, ShadowPage& page, uint64_t launch,
       FailRace(thread, cell.write, access, "wrote", is_shared, offset, size,
                line);
     }
-    if (access == kStrongRead) continue;
-    if (access != kAtomic && !IsBefore(cell.atomic, thread)) {
+    if (access == kStrongRead) {
+      cell.last_strong_read = thread.id + 1;
+      continue;
+    }
+    if (access != kAtomic && !IsBefore(cell.atomic, thread) &&
+        cell.last_atomic != thread.id + 1 &&
+        cell.last_strong_read != thread.id + 1) {
       FailRace(thread, cell.atomic, access, "changed atomically", is_shared,
                offset, size, line);
     }
@@ -216,6 +221,8 @@ void NoteAccess(Thread& thread, ShadowPage& page, uint64_t launch,
     }
     if (access == kAtomic) {
       Add(thread, line, &cell.atomic);
+      cell.last_atomic = thread.id + 1;
+      cell.last_strong_read = 0;
     } else {
       cell.write = {thread.id, thread.block->epoch, line};
       cell.read = Slot();

@@ -7,6 +7,7 @@
 //     stronger), then an atomic or strong write of some address; a strong read
 //     or atomic of that address after it, then a fence; and barriers on either
 //     side. acquire and release are an access and a fence.
+// A thread's own atomic or strong read comes after the atomics that it sees.
 // Shuffles and votes order nothing. A fence of a block alone orders nothing.
 //
 // Each thread's accesses are dated with its block's epoch, which grows with
@@ -54,6 +55,10 @@ struct Cell {
   Slot write;
   Slot read;
   Slot atomic;
+  // The threads, counted from 1, that made the last atomic access and the last
+  // strong read after it. They have seen all atomic accesses.
+  uint32_t last_atomic = 0;
+  uint32_t last_strong_read = 0;
 };
 
 // The cells of up to kShadowPageBytes bytes of memory; each stands for as many

@@ -192,7 +192,7 @@ bool IsPinned(const void* data, size_t size) {
 // memory.
 constexpr char kPoison = '\xff';
 void Poison(void* memory, size_t size) {
-  std::memset(memory, kPoison, std::min(size, size_t{1} << 26));
+  std::memset(memory, kPoison, std::min(size, size_t{1} << 23));
 }
 
 // The caller must hold the lock.
