@@ -191,7 +191,8 @@ void NoteAccess(Thread& thread, ShadowPage& page, uint64_t launch,
       continue;
     }
     Cell& cell = page.cells[i];
-    if (is_shared && (access == kRead || access == kStrongRead) &&
+    // A copy of a structure reads its padding, byte by byte.
+    if (is_shared && size > 1 && (access == kRead || access == kStrongRead) &&
         cell.write.epoch == 0 && cell.atomic.epoch == 0) {
       thread.Fail(line, "reads shared memory at " +
                             std::to_string(i * page.grain) +

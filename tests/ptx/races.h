@@ -71,7 +71,8 @@ struct ShadowPage {
 };
 
 // Notes an access to bytes [offset, offset + size) of a page, and ends the
-// launch if it races or, of shared memory, reads what nobody has written.
+// launch if it races or, of shared memory, reads what nobody has written (more
+// than single bytes).
 // launch: cells of other launches are forgotten.
 void NoteAccess(Thread& thread, ShadowPage& page, uint64_t launch,
                 uint32_t offset, int size, Access access, bool is_shared,
