@@ -107,9 +107,10 @@ std::vector<uint32_t> Arranged(uint32_t count, uint32_t group, uint32_t salt) {
   return items;
 }
 
-uint64_t NextLaunch() {
-  static uint64_t launch = 0;
-  return ++launch;
+// A number for a launch or a block.
+uint32_t NextNumber() {
+  static uint32_t number = 0;
+  return ++number;
 }
 
 std::map<std::string, Kernel>& Kernels() {
@@ -150,7 +151,7 @@ GridRun::GridRun(const Grid& grid)
       num_blocks_(Product(grid.num_blocks)),
       block_size_(Product(grid.num_threads)),
       checks_races_(RacesAreChecked()),
-      launch_(NextLaunch()),
+      launch_(NextNumber()),
       block_order_(Arranged(num_blocks_, /*group=*/1, /*salt=*/0)) {
   size_t offset = 0;
   for (int i = 0; i < grid.kernel->num_parameters; ++i) {
@@ -188,6 +189,8 @@ void GridRun::Begin() {
   unused_.pop_back();
   Block& block = *owned;
   block.index = block_order_[num_begun_++];
+  block.first_id = block.index * block_size_;
+  block.number = NextNumber();
   Unravel(block.index, grid_.num_blocks, block.ctaid);
   std::copy_n(grid_.num_threads, 3, block.ntid);
   std::copy_n(grid_.num_blocks, 3, block.nctaid);
@@ -198,10 +201,10 @@ void GridRun::Begin() {
   std::fill_n(block.arrived, 16, 0);
   // All ones: a NaN.
   std::memset(block.shared, 0xff, block.shared_bytes);
-  for (ShadowPage& page : block.shadow) page.launch = 0;
   block.epoch = 1;
   block.barrier_epoch = 0;
   block.known = Clock();
+  for (Clock& arrivals : block.arrivals) arrivals = Clock();
   block.warps.assign((block_size_ + 31) / 32, Warp());
   block.order.resize(block_size_);
   for (uint32_t i = 0; i < block_size_; ++i) {
@@ -382,25 +385,31 @@ void GridRun::Leave(Fiber* fiber) {
 
 bool GridRun::ReleaseBarriers(Block& block) {
   bool released = false;
-  std::vector<Thread*> at[16];
+  waiting_.clear();
   for (Thread& thread : block.threads) {
-    if (thread.state == ThreadState::kAtBarrier) {
-      at[thread.barrier].push_back(&thread);
-    }
+    if (thread.state == ThreadState::kAtBarrier) waiting_.push_back(&thread);
   }
-  for (uint32_t number = 0; number < 16; ++number) {
-    const std::vector<Thread*>& waiting = at[number];
-    if (waiting.empty()) continue;
+  if (waiting_.empty()) return false;
+  const auto by_number = [](const Thread* a, const Thread* b) {
+    return a->barrier < b->barrier;
+  };
+  if (!std::is_sorted(waiting_.begin(), waiting_.end(), by_number)) {
+    std::stable_sort(waiting_.begin(), waiting_.end(), by_number);
+  }
+  for (auto begin = waiting_.begin(); begin != waiting_.end();) {
+    const uint32_t number = (*begin)->barrier;
+    const auto end = std::find_if(
+        begin, waiting_.end(),
+        [&](const Thread* thread) { return thread->barrier != number; });
+    const std::vector<Thread*> waiting(begin, end);
+    begin = end;
     uint32_t yes = 0;
     for (const Thread* const thread : waiting) yes += thread->predicate;
     const Thread& first = *waiting[0];
     const uint32_t count = first.barrier_count;
     const auto present =
         static_cast<uint32_t>(waiting.size()) + block.arrived[number];
-    if (present < (count == 0 ? block.num_live : count)) {
-      if (waiting.size() == block.num_live) break;
-      continue;
-    }
+    if (present < (count == 0 ? block.num_live : count)) continue;
     for (const Thread* const thread : waiting) {
       if (thread->barrier_count != count ||
           (count == 0 && thread->line != first.line)) {
@@ -411,7 +420,7 @@ bool GridRun::ReleaseBarriers(Block& block) {
         return false;
       }
     }
-    if (checks_races_) NoteBarrier(block, waiting);
+    if (checks_races_) NoteBarrier(block, number, waiting);
     block.arrived[number] = 0;
     for (Thread* const thread : waiting) {
       thread->state = ThreadState::kReady;
@@ -613,8 +622,8 @@ uint8_t* Thread::Shared(uint64_t address, int size, Access access, int at_line,
                       "; the block has " + std::to_string(block->shared_bytes));
   }
   if (block->run->checks_races()) {
-    NoteAccess(*this, block->shadow[address / kShadowPageBytes],
-               block->run->launch(), address % kShadowPageBytes, size, access,
+    NoteAccess(*this, block->shadow[address / kShadowPageBytes], block->number,
+               address % kShadowPageBytes, size, access,
                /*is_shared=*/true, at_line, used);
   }
   if (access == kWrite) block->run->CountProgress();
@@ -672,6 +681,7 @@ uint32_t Thread::Barrier(uint32_t number, uint32_t count, bool holds,
 
 void Thread::Arrive(uint32_t number, uint32_t, int) {
   ++block->arrived[number % 16];
+  if (block->run->checks_races()) NoteArrival(*this, number % 16);
   block->run->CountProgress();
 }
 

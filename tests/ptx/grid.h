@@ -39,6 +39,8 @@ class GridRun;
 // A block that has begun.
 struct Block : BlockShape {
   uint32_t index;
+  uint32_t first_id;  // Its first thread's.
+  uint32_t number;    // Among all launches and blocks.
   GridRun* run;
   std::vector<Thread> threads;
   std::vector<Thread*> order;
@@ -53,7 +55,8 @@ struct Block : BlockShape {
   // barrier of all.
   uint32_t epoch;
   uint32_t barrier_epoch;
-  Clock known;  // What all its threads know of other blocks.
+  Clock known;         // What all its threads know of other blocks.
+  Clock arrivals[16];  // Accesses before bar.arrive.
 };
 
 // Runs a grid to its end. An error goes to ReportFault. For use by one thread

@@ -20,7 +20,7 @@ class GridRun {
 
   // What threads ask.
   uint32_t num_blocks() const { return num_blocks_; }
-  uint64_t launch() const { return launch_; }
+  uint32_t launch() const { return launch_; }
   bool checks_races() const { return checks_races_; }
   // Whether the kernel can order accesses of different blocks at all.
   bool orders_blocks() const {
@@ -62,12 +62,13 @@ class GridRun {
   const uint32_t num_blocks_;
   const uint32_t block_size_;
   const bool checks_races_;
-  const uint64_t launch_;
+  const uint32_t launch_;
   std::vector<uint8_t*> parameters_;
   std::vector<uint32_t> block_order_;
   uint32_t num_begun_ = 0;
   std::vector<std::unique_ptr<Block>> active_, unused_;
-  std::vector<Fiber*> fibers_;  // Those in use.
+  std::vector<Thread*> waiting_;  // Scratch of ReleaseBarriers.
+  std::vector<Fiber*> fibers_;    // Those in use.
   std::unordered_map<const uint8_t*, Clock> releases_;
   std::vector<std::vector<uint32_t>> readers_;
   uint64_t progress_ = 0;

@@ -23,8 +23,14 @@ bool IsBeforeOfOthers(const Slot& slot, const Thread& thread);
 
 // Whether all accesses of a slot happened before what the thread does now.
 inline bool IsBefore(const Slot& slot, const Thread& thread) {
-  return slot.epoch == 0 || slot.who == thread.id ||
-         IsBeforeOfOthers(slot, thread);
+  if (slot.epoch == 0 || slot.who == thread.id) return true;
+  const Block& block = *thread.block;
+  // Most often a thread of the block, before the last barrier.
+  if (slot.who - block.first_id < block.num_threads &&
+      slot.epoch <= block.barrier_epoch) {
+    return true;
+  }
+  return IsBeforeOfOthers(slot, thread);
 }
 
 bool IsBeforeOfOthers(const Slot& slot, const Thread& thread) {
@@ -79,6 +85,14 @@ bool IsBeforeOfOthers(const Slot& slot, const Thread& thread) {
 // Adds the thread's access to a slot of several.
 void Add(const Thread& thread, int line, Slot* slot) {
   const Block& block = *thread.block;
+  if (slot->who == (kBlock << kKindShift | block.index) && slot->epoch != 0) {
+    if (slot->epoch > block.barrier_epoch) {
+      slot->epoch = block.epoch;
+    } else {
+      *slot = {thread.id, block.epoch, line};
+    }
+    return;
+  }
   if (Kind(*slot) == kBlocks && slot->epoch != 0 && !IsBefore(*slot, thread)) {
     std::vector<uint32_t>& epochs = block.run->readers()[Number(*slot)];
     if (!epochs.empty()) epochs[block.index] = block.epoch;
@@ -172,15 +186,17 @@ void Clock::LearnThread(uint32_t thread, uint32_t epoch) {
   known = std::max(known, epoch);
 }
 
-void NoteAccess(Thread& thread, ShadowPage& page, uint64_t launch,
+void NoteAccess(Thread& thread, ShadowPage& page, uint32_t launch,
                 uint32_t offset, int size, Access access, bool is_shared,
                 int line, uint32_t used) {
   uint32_t grain = static_cast<uint32_t>(size);
   if (used != ~0u) grain = std::min(grain, 4u);
   if (page.launch != launch) {
     page.launch = launch;
-    page.grain = grain;
-    page.cells.assign(kShadowPageBytes / grain, Cell());
+    if (page.grain != grain) {
+      page.grain = grain;
+      page.cells.assign(kShadowPageBytes / grain, Cell());
+    }
   } else if (page.grain > grain) {
     Split(&page, grain);
   }
@@ -191,6 +207,10 @@ void NoteAccess(Thread& thread, ShadowPage& page, uint64_t launch,
       continue;
     }
     Cell& cell = page.cells[i];
+    if (cell.launch != launch) {
+      cell = Cell();
+      cell.launch = launch;
+    }
     // A copy of a structure reads its padding, byte by byte.
     if (is_shared && size > 1 && (access == kRead || access == kStrongRead) &&
         cell.write.epoch == 0 && cell.atomic.epoch == 0) {
@@ -259,7 +279,14 @@ void NoteWarpSync(Warp& warp, uint32_t mask) {
   warp.last_sync = block.epoch++;
 }
 
-void NoteBarrier(Block& block, const std::vector<Thread*>& threads) {
+void NoteArrival(Thread& thread, uint32_t number) {
+  Block& block = *thread.block;
+  if (thread.known != nullptr) block.arrivals[number].Join(*thread.known);
+  block.arrivals[number].LearnThread(thread.id, block.epoch++);
+}
+
+void NoteBarrier(Block& block, uint32_t number,
+                 const std::vector<Thread*>& threads) {
   if (threads.size() == block.num_live) {
     for (Thread& thread : block.threads) {
       if (thread.known == nullptr) continue;
@@ -269,7 +296,8 @@ void NoteBarrier(Block& block, const std::vector<Thread*>& threads) {
     block.barrier_epoch = block.epoch++;
     return;
   }
-  Clock clock;
+  Clock clock = std::move(block.arrivals[number]);
+  block.arrivals[number] = Clock();
   for (const Thread* const thread : threads) {
     if (thread->known != nullptr) clock.Join(*thread->known);
     clock.LearnThread(thread->id, block.epoch);

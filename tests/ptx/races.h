@@ -52,6 +52,7 @@ struct Slot {
 };
 
 struct Cell {
+  uint32_t launch = 0;  // Or the block, for shared memory.
   Slot write;
   Slot read;
   Slot atomic;
@@ -65,7 +66,7 @@ struct Cell {
 // bytes as the smallest access so far.
 inline constexpr uint64_t kShadowPageBytes = 4096;
 struct ShadowPage {
-  uint64_t launch = 0;
+  uint32_t launch = 0;
   uint32_t grain = 0;
   std::vector<Cell> cells;
 };
@@ -73,14 +74,18 @@ struct ShadowPage {
 // Notes an access to bytes [offset, offset + size) of a page, and ends the
 // launch if it races or, of shared memory, reads what nobody has written (more
 // than single bytes).
-// launch: cells of other launches are forgotten.
-void NoteAccess(Thread& thread, ShadowPage& page, uint64_t launch,
+// launch: a number of the launch, or of the block for shared memory; what other
+// launches did is forgotten.
+void NoteAccess(Thread& thread, ShadowPage& page, uint32_t launch,
                 uint32_t offset, int size, Access access, bool is_shared,
                 int line, uint32_t used);
 
-// After a meeting of the lanes in `mask`, or of the threads given.
+// After a meeting of the lanes in `mask`; of the threads given, at a barrier;
+// and when a thread arrives at a barrier without waiting.
 void NoteWarpSync(Warp& warp, uint32_t mask);
-void NoteBarrier(Block& block, const std::vector<Thread*>& threads);
+void NoteBarrier(Block& block, uint32_t number,
+                 const std::vector<Thread*>& threads);
+void NoteArrival(Thread& thread, uint32_t number);
 
 }  // namespace ptx
 
