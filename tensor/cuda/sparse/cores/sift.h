@@ -343,18 +343,23 @@ PS_HOST_DEVICE void SiftChunks(Block& block, const SiftArguments& arguments,
   });
   const SparseInput& input = shared->arguments.input;
   const int64_t num_chunks = NumSparseChunks(input.n);
+  int64_t lists = 1;
   if (input.use_lists) {
     // As many at a time as give all blocks a share.
     const int64_t share = (num_chunks + num_blocks - 1) / num_blocks;
-    const int64_t lists = share < kListsAtATime ? share : kListsAtATime;
+    lists = share < kListsAtATime ? share : kListsAtATime;
     for (int64_t c = b * lists; c < num_chunks; c += num_blocks * lists) {
       SiftLists(block, shared->arguments, c,
                 c + lists < num_chunks ? c + lists : num_chunks, shared);
     }
   }
-  for (int64_t c = b; c < num_chunks; c += num_blocks) {
-    if (ChunkOf(input, c).listed) continue;
-    SiftTiles(block, shared->arguments, c, shared);
+  // The same chunks: a tile's new list takes the place of the one that was too
+  // long, whose size no other block may read meanwhile.
+  for (int64_t c = b * lists; c < num_chunks; c += num_blocks * lists) {
+    for (int64_t k = c; k < c + lists && k < num_chunks; ++k) {
+      if (ChunkOf(input, k).listed) continue;
+      SiftTiles(block, shared->arguments, k, shared);
+    }
   }
 }
 
