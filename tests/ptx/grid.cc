@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -118,16 +119,46 @@ std::map<std::string, Kernel>& Kernels() {
   return *kernels;
 }
 
+// nvcc names the unnamed namespace of a file by hashes and at times by the
+// number of its own process, which is not the same for the object and the PTX:
+// the name without that number.
+std::string WithoutProcess(std::string name) {
+  static constexpr char kUnnamed[] = "_GLOBAL__N__";
+  constexpr size_t kHash = 8;
+  for (size_t at = name.find(kUnnamed); at != std::string::npos;
+       at = name.find(kUnnamed, at + 1)) {
+    // "54_GLOBAL__N__61baa556_15_step_kernels_cu_a885f55c_20171": the length of
+    // the whole, a hash, the length of the file's name, the name, a hash.
+    size_t digits = at;
+    while (digits > 0 && std::isdigit(name[digits - 1])) --digits;
+    const size_t file = at + sizeof(kUnnamed) - 1 + kHash + 1;
+    if (file >= name.size()) continue;
+    size_t length_digits = 0;
+    const int file_length = std::atoi(name.c_str() + file);
+    while (std::isdigit(name[file + length_digits])) ++length_digits;
+    const size_t end = file + length_digits + 1 + file_length + 1 + kHash;
+    for (; digits < at; ++digits) {
+      const size_t length = std::atoi(name.substr(digits, at - digits).c_str());
+      if (at + length >= end && at + length <= name.size()) break;
+    }
+    if (digits == at) continue;
+    const size_t length = std::atoi(name.substr(digits, at - digits).c_str());
+    name.replace(digits, at + length - digits, name.substr(at, end - at));
+    at = digits;
+  }
+  return name;
+}
+
 }  // namespace
 
 void RunFiber() { running->RunThreads(starting); }
 
 void KernelRegistrar::Add(const Kernel& kernel) {
-  Kernels().emplace(kernel.name, kernel);
+  Kernels().emplace(WithoutProcess(kernel.name), kernel);
 }
 
 const Kernel* FindKernel(const std::string& name) {
-  const auto found = Kernels().find(name);
+  const auto found = Kernels().find(WithoutProcess(name));
   return found == Kernels().end() ? nullptr : &found->second;
 }
 

@@ -29,6 +29,7 @@ class GridRun {
   bool IsParameter(uint64_t address, int size) const;
   // What strong writes to an address have released.
   std::unordered_map<const uint8_t*, Clock>& releases() { return releases_; }
+  std::vector<AtomicCell>& atomics() { return atomics_; }
   // Epochs of the blocks that have read something, by number of a Slot.
   std::vector<std::vector<uint32_t>>& readers() { return readers_; }
 
@@ -70,6 +71,7 @@ class GridRun {
   std::vector<Thread*> waiting_;  // Scratch of ReleaseBarriers.
   std::vector<Fiber*> fibers_;    // Those in use.
   std::unordered_map<const uint8_t*, Clock> releases_;
+  std::vector<AtomicCell> atomics_;
   std::vector<std::vector<uint32_t>> readers_;
   uint64_t progress_ = 0;
   bool failed_ = false;

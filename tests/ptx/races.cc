@@ -166,6 +166,33 @@ void Split(ShadowPage* page, uint32_t grain) {
   page->grain = grain;
 }
 
+// The part of NoteAccess where there are atomic accesses.
+void NoteAtomic(Thread& thread, Access access, bool is_shared, uint32_t offset,
+                int size, int line, Cell* cell) {
+  std::vector<AtomicCell>& atomics = thread.block->run->atomics();
+  if (cell->atomic == 0) {
+    atomics.emplace_back();
+    cell->atomic = static_cast<uint32_t>(atomics.size());
+  }
+  AtomicCell& of = atomics[cell->atomic - 1];
+  switch (access) {
+    case kStrongRead:
+      of.last_strong_read = thread.id + 1;
+      break;
+    case kAtomic:
+      Add(thread, line, &of.atomic);
+      of.last_atomic = thread.id + 1;
+      of.last_strong_read = 0;
+      break;
+    default:
+      if (!IsBefore(of.atomic, thread) && of.last_atomic != thread.id + 1 &&
+          of.last_strong_read != thread.id + 1) {
+        FailRace(thread, of.atomic, access, "changed atomically", is_shared,
+                 offset, size, line);
+      }
+  }
+}
+
 }  // namespace
 
 void Clock::Join(const Clock& other) {
@@ -200,10 +227,11 @@ void NoteAccess(Thread& thread, ShadowPage& page, uint32_t launch,
   } else if (page.grain > grain) {
     Split(&page, grain);
   }
-  const uint32_t end = (offset + size - 1) / page.grain;
-  for (uint32_t i = offset / page.grain; i <= end; ++i) {
+  const int shift = __builtin_ctz(page.grain);
+  const uint32_t end = (offset + size - 1) >> shift;
+  for (uint32_t i = offset >> shift; i <= end; ++i) {
     if (used != ~0u &&
-        (used >> (i * page.grain - offset) & ((1u << page.grain) - 1)) == 0) {
+        (used >> ((i << shift) - offset) & ((1u << page.grain) - 1)) == 0) {
       continue;
     }
     Cell& cell = page.cells[i];
@@ -213,7 +241,7 @@ void NoteAccess(Thread& thread, ShadowPage& page, uint32_t launch,
     }
     // A copy of a structure reads its padding, byte by byte.
     if (is_shared && size > 1 && (access == kRead || access == kStrongRead) &&
-        cell.write.epoch == 0 && cell.atomic.epoch == 0) {
+        cell.write.epoch == 0 && cell.atomic == 0) {
       thread.Fail(line, "reads shared memory at " +
                             std::to_string(i * page.grain) +
                             " that nobody has written");
@@ -222,32 +250,20 @@ void NoteAccess(Thread& thread, ShadowPage& page, uint32_t launch,
       FailRace(thread, cell.write, access, "wrote", is_shared, offset, size,
                line);
     }
-    if (access == kStrongRead) {
-      cell.last_strong_read = thread.id + 1;
-      continue;
-    }
-    if (access != kAtomic && !IsBefore(cell.atomic, thread) &&
-        cell.last_atomic != thread.id + 1 &&
-        cell.last_strong_read != thread.id + 1) {
-      FailRace(thread, cell.atomic, access, "changed atomically", is_shared,
-               offset, size, line);
-    }
-    if (access == kRead) {
-      Add(thread, line, &cell.read);
-      continue;
-    }
-    if (!IsBefore(cell.read, thread)) {
+    if (access != kStrongRead && access != kRead &&
+        !IsBefore(cell.read, thread)) {
       FailRace(thread, cell.read, access, "read", is_shared, offset, size,
                line);
     }
-    if (access == kAtomic) {
-      Add(thread, line, &cell.atomic);
-      cell.last_atomic = thread.id + 1;
-      cell.last_strong_read = 0;
-    } else {
+    if (cell.atomic != 0 || access == kAtomic) {
+      NoteAtomic(thread, access, is_shared, offset, size, line, &cell);
+    }
+    if (access == kRead) {
+      Add(thread, line, &cell.read);
+    } else if (access == kWrite) {
       cell.write = {thread.id, thread.block->epoch, line};
       cell.read = Slot();
-      cell.atomic = Slot();
+      cell.atomic = 0;
     }
   }
 }

@@ -51,15 +51,20 @@ struct Slot {
   int line = 0;
 };
 
-struct Cell {
-  uint32_t launch = 0;  // Or the block, for shared memory.
-  Slot write;
-  Slot read;
+// Atomic accesses, and the threads, counted from 1, that made the last one and
+// the last strong read after it: these have seen all of them.
+struct AtomicCell {
   Slot atomic;
-  // The threads, counted from 1, that made the last atomic access and the last
-  // strong read after it. They have seen all atomic accesses.
   uint32_t last_atomic = 0;
   uint32_t last_strong_read = 0;
+};
+
+// Half a line of the cache, since this is what most of the time goes into.
+struct alignas(32) Cell {
+  uint32_t launch = 0;  // Or the block, for shared memory.
+  uint32_t atomic = 0;  // In GridRun::atomics(), from 1; 0: none.
+  Slot write;
+  Slot read;
 };
 
 // The cells of up to kShadowPageBytes bytes of memory; each stands for as many

@@ -55,7 +55,7 @@ struct BlockShape {
 };
 
 // `line` is always a line of the PTX.
-struct Thread {
+struct alignas(64) Thread {
   // Memory: checks an access of `size` bytes and returns their place on the
   // host. used: a bit for each byte that the program needs.
   uint8_t* Global(uint64_t address, int size, Access access, int line,
@@ -108,31 +108,30 @@ struct Thread {
   [[noreturn]] void FailAssertion(int line, uint64_t message, uint64_t file,
                                   uint64_t source_line);
 
+  // What other threads look at is in one line of the cache.
+  ThreadState state;
+  uint32_t lane;
+  Fiber* fiber;
+  WarpOperation operation;
+  uint32_t mask;
+  uint64_t operand;
+  uint64_t result;  // Of a barrier, too.
+  uint32_t shuffle_b, shuffle_c;
+  int line;  // Where it waits.
+  bool valid;
+  bool predicate;  // At a barrier.
+
   uint32_t tid[3];
   uint32_t index;  // In the block.
-  uint32_t lane;
-  uint32_t id;  // In the grid.
+  uint32_t id;     // In the grid.
   const BlockShape* shape;
   Block* block;
   ptx::Warp* warp;
   uint64_t shared_address;  // Of the block's shared memory, on the host.
   uint32_t num_atomics;
-
-  ThreadState state;
-  int line;  // Where it waits.
-  Fiber* fiber;
-  // At a barrier.
   uint32_t barrier;
   uint32_t barrier_count;
   uint32_t barrier_total;
-  bool predicate;
-  // At an operation of its warp.
-  WarpOperation operation;
-  uint32_t mask;
-  uint64_t operand;
-  uint32_t shuffle_b, shuffle_c;
-  bool valid;
-  uint64_t result;  // Of either.
   // What it knows of other threads' accesses, beyond what its block knows: now,
   // after its next fence, and at its last one. Null: nothing.
   std::unique_ptr<ptx::Clock> known, acquired, released;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -83,7 +84,15 @@ class EmulatedSidcoTest : public testing::Test {
   }
   void TearDown() override { ptx::SetOrder(ptx::Order::kForward); }
 
-  // The device's memory is the host's.
+  // A vector in the device's memory, which is the host's.
+  static std::shared_ptr<float> OnDevice(const std::vector<float>& values) {
+    const size_t bytes = values.size() * sizeof(float);
+    const std::shared_ptr<void> memory =
+        AllocateDeviceMemory(static_cast<int64_t>(bytes)).value();
+    std::memcpy(memory.get(), values.data(), bytes);
+    return std::shared_ptr<float>(memory, static_cast<float*>(memory.get()));
+  }
+
   DeviceSidcoResult Run(const Variant& variant, double ratio,
                         const std::vector<float>& residual,
                         const std::vector<float>& gradient,
@@ -101,9 +110,12 @@ class EmulatedSidcoTest : public testing::Test {
     }
     request.refine_reach = before.refine_reach;
     sidco_ = NewDeviceSidco(n, kCapacity, work_.get()).value();
-    std::vector<float> out(n);
-    absl::Status status =
-        sidco_->Queue(request, residual.data(), gradient.data(), out.data());
+    const std::shared_ptr<float> on_device[] = {OnDevice(residual),
+                                                OnDevice(gradient)};
+    const std::shared_ptr<float> device_out = OnDevice(residual);
+    const float* const out = device_out.get();
+    absl::Status status = sidco_->Queue(request, on_device[0].get(),
+                                        on_device[1].get(), device_out.get());
     EXPECT_TRUE(status.ok()) << status;
     // Queued work finds the selection before the host has waited.
     const DeviceSelection queued = sidco_->queued_selection();
@@ -463,11 +475,12 @@ TEST_F(EmulatedSidcoTest, NothingIsSelectedOfWhatIsNotFinite) {
   DeviceSidcoRequest request;
   request.estimate = Request(Variant(), 0.01, 70000);
   request.n = 70000;
-  std::vector<float> out(70000);
   DeviceSidcoResult result;
-  ASSERT_TRUE(
-      sidco->Run(request, residual.data(), gradient.data(), out.data(), &result)
-          .ok());
+  ASSERT_TRUE(sidco
+                  ->Run(request, OnDevice(residual).get(),
+                        OnDevice(gradient).get(), OnDevice(residual).get(),
+                        &result)
+                  .ok());
   EXPECT_EQ(result.outcome, SidcoOutcome::kNonFinite);
   EXPECT_EQ(result.moments.num_non_finite, 1);
   EXPECT_EQ(result.selection.count, 0);
