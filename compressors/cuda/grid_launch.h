@@ -12,8 +12,7 @@
 //     };
 //
 // tensor/cuda/sparse/cores/host_device.h describes a Grid. One .cu file
-// instantiates the functions here for each Work (grid_kernel.h), and tests do
-// so for an emulated device.
+// instantiates the functions here for each Work (grid_kernel.h).
 #ifndef COMPRESSORS_CUDA_GRID_LAUNCH_H_
 #define COMPRESSORS_CUDA_GRID_LAUNCH_H_
 

@@ -10,6 +10,10 @@
 #include "tests/ptx/device_array.h"
 #include "tests/ptx/kernels.h"
 
+// What nvcc's objects call.
+extern "C" void __cudaRegisterFunction(void**, const char*, char*, const char*,
+                                       int, uint3*, uint3*, dim3*, dim3*, int*);
+
 namespace ptx {
 namespace {
 
@@ -145,6 +149,19 @@ TEST(LaunchTest, LaunchesThatADeviceRefusesFail) {
       cudaErrorCooperativeLaunchTooLarge);
   EXPECT_EQ(cudaGetLastError(), cudaErrorCooperativeLaunchTooLarge);
   SetMultiprocessors(3, 1);
+}
+
+TEST(LaunchTest, KernelWithoutATranslationIsNamed) {
+  const FaultCatcher catcher;
+  const char function = 0;
+  __cudaRegisterFunction(nullptr, &function, nullptr, "_Z6KernelPf", -1,
+                         nullptr, nullptr, nullptr, nullptr, nullptr);
+  EXPECT_EQ(
+      cudaLaunchKernel(&function, dim3(1), dim3(1), nullptr, 0, TestStream()),
+      cudaErrorInvalidDeviceFunction);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidDeviceFunction);
+  EXPECT_THAT(catcher.message(),
+              HasSubstr("no translation of the kernel Kernel(float*)"));
 }
 
 }  // namespace

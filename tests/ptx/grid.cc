@@ -11,6 +11,7 @@
 #include <map>
 #include <numeric>
 #include <random>
+#include <utility>
 
 #include "tests/ptx/grid_run.h"
 #include "tests/ptx/memory.h"

@@ -1,5 +1,6 @@
 // What instructions compute, compared with the host's arithmetic.
 
+#include <algorithm>
 #include <cfenv>
 #include <cmath>
 #include <cstdint>

@@ -38,7 +38,7 @@ std::string fault;
 // What a host function's address stands for.
 struct Function {
   std::string name;
-  size_t max_dynamic_shared_bytes = kSharedBytes;
+  size_t max_dynamic_shared_bytes = 0;  // 0: not set.
 };
 
 std::map<const void*, Function>& Functions() {
@@ -91,14 +91,17 @@ cudaError_t CheckAndQueue(const void* host_function, const dim3& blocks,
   if (num_threads > kernel->max_threads) {
     return SetLastError(cudaErrorLaunchFailure);
   }
-  if (kernel->shared_bytes > kSharedBytes ||
-      kernel->shared_bytes + dynamic_bytes >
-          std::max(function->max_dynamic_shared_bytes + kernel->shared_bytes,
-                   kSharedBytes) ||
-      (dynamic_bytes > 0 &&
-       function->max_dynamic_shared_bytes == kSharedBytes &&
-       kernel->shared_bytes + dynamic_bytes > kSharedBytes)) {
+  const size_t max_dynamic = function->max_dynamic_shared_bytes;
+  if (kernel->shared_bytes + dynamic_bytes >
+          (max_dynamic > 0 ? kMaxSharedBytes : kSharedBytes) ||
+      (max_dynamic > 0 && dynamic_bytes > max_dynamic)) {
     return SetLastError(cudaErrorInvalidValue);
+  }
+  // A limit of races.h's.
+  if (num_blocks * num_threads >= uint64_t{1} << 30) {
+    ReportFault(Demangled(function->name.c_str()) +
+                ": the grid has more than 2^30 threads");
+    return SetLastError(cudaErrorInvalidConfiguration);
   }
   const int resident =
       BlocksPerProcessor(*kernel, static_cast<int>(num_threads), dynamic_bytes);
@@ -259,7 +262,9 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes,
   attributes->numRegs = 32;
   attributes->maxThreadsPerBlock = ptx::kMaxThreads;
   attributes->maxDynamicSharedSizeBytes =
-      static_cast<int>(function->max_dynamic_shared_bytes);
+      static_cast<int>(function->max_dynamic_shared_bytes > 0
+                           ? function->max_dynamic_shared_bytes
+                           : ptx::kSharedBytes);
   if (const ptx::Kernel* const kernel = ptx::FindKernel(function->name)) {
     attributes->maxThreadsPerBlock = static_cast<int>(kernel->max_threads);
     attributes->sharedSizeBytes = kernel->shared_bytes;

@@ -38,6 +38,7 @@ struct Recent {
   const Region* region = nullptr;
   ShadowPage* shadow = nullptr;
 };
+constexpr size_t kMaxPages = 1 << 14;
 constexpr int kRecent = 1024;
 Recent recent[kRecent];
 
@@ -55,14 +56,8 @@ void AddRegion(const void* begin, size_t size_bytes) {
 void RemoveRegion(const void* begin) {
   const auto found = Regions().find(Address(begin));
   if (found == Regions().end()) return;
-  // Shadows go only if their pages are reused: a page's shadow is renewed by
-  // each launch.
-  for (uint64_t page = found->second.begin / kShadowPageBytes;
-       page * kShadowPageBytes < found->second.end && Pages().size() > 0;
-       ++page) {
-    if (Pages().size() < 4096) break;
-    Pages().erase(page);
-  }
+  // Each launch renews the shadow of a page; all that matters is their number.
+  if (Pages().size() > kMaxPages) Pages().clear();
   Regions().erase(found);
   Forget();
 }

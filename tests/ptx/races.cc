@@ -1,7 +1,7 @@
 #include "tests/ptx/races.h"
 
 #include <algorithm>
-#include <cstdio>
+#include <utility>
 
 #include "tests/ptx/grid.h"
 #include "tests/ptx/grid_run.h"

@@ -984,6 +984,8 @@ class Translator:
             self.take("sync")
             return (f"t.WarpSync({self.value(self.ops[0], 'u32')}, "
                     f"{self.line});")
+        if "cluster" in self.hints:
+            raise Error("barrier of a cluster")
         self.take("cta")
         what = self.take("sync", "arrive", "red")
         result = what == "red"
