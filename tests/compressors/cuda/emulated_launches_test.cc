@@ -32,6 +32,7 @@ struct Counts {
 // Counts for the third vector, when all memory has been allocated.
 Counts CountsOf(const CompressorConfig& config, int num_parts,
                 Backend* backend) {
+  ptx::CheckRaces(false);  // Other tests run the same kernels.
   CompressorOptions options;
   options.config = config;
   options.dense_size = kSize;
@@ -58,6 +59,7 @@ Counts CountsOf(const CompressorConfig& config, int num_parts,
     EXPECT_EQ(encoded->stats.fallback, "");
     EXPECT_GT(encoded->stats.count, 0);
   }
+  ptx::CheckRaces(true);
   return counts;
 }
 
