@@ -8,6 +8,7 @@
 #include "tensor/cuda/cuda_backend.h"
 #include "tensor/cuda/cuda_info.h"
 #include "tensor/cuda/cuda_layers.h"
+#include "tensor/cuda/layer_device/cuda_nn_options.h"
 
 namespace ps {
 namespace {
@@ -107,13 +108,13 @@ absl::StatusOr<DeviceChoice> ChooseDevice(const DeviceOptions& options,
 CudaFacts CudaFactsOfThisMachine() {
   CudaFacts facts;
   facts.num_devices = CudaDeviceCount();
-  facts.has_layers = CudaLayersOfThisBuild(CudaLayersOptions()) != nullptr;
+  facts.has_layers = CudaLayersOfThisBuild(CudaNnOptions()) != nullptr;
   return facts;
 }
 
 absl::StatusOr<ChosenBackend> NewBackend(const DeviceOptions& options) {
   CudaBackendOptions cuda;
-  CudaLayersOptions layers;
+  CudaNnOptions layers;
   layers.precision = options.precision;
   layers.deterministic = options.deterministic;
   layers.cudnn_recurrent = options.cudnn_recurrent;

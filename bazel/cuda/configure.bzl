@@ -2,14 +2,11 @@
 
 $CUDA_HOME if it is set (set but empty: build for the CPU alone), else the nvcc
 on the PATH, else /usr/local/cuda. Whatever is found,
-@cuda//:defs.bzl has CUDA_FOUND and CUDNN_FOUND, and these are cc_libraries
-(empty without a toolkit), so that BUILD files need no second version:
-
-    @cuda//:runtime        the headers, and the runtime linked statically
-    @cuda//:cublas         headers, cuBLASLt's too; the libraries are loaded when
-                           a program runs (tensor/cuda/libraries)
-    @cuda//:cudnn_headers  the same of cuDNN 9 or later, where its headers are
-                           with the toolkit's; code asks for PS_HAVE_CUDNN
+@cuda//:defs.bzl has CUDA_FOUND, and @cuda//:runtime is a cc_library (empty
+without a toolkit, so that BUILD files need no second version) with the headers,
+and the runtime linked statically. The headers of cuBLAS, cuBLASLt and cuDNN must
+be among them; the libraries are loaded when a program runs
+(tensor/cuda/libraries).
 """
 
 _BUILD = """
@@ -21,17 +18,6 @@ cc_library(
     includes = {includes},
     hdrs = {hdrs},
     linkopts = {linkopts},
-)
-
-cc_library(
-    name = "cublas",
-    deps = [":runtime"],
-)
-
-cc_library(
-    name = "cudnn_headers",
-    defines = {cudnn_defines},
-    deps = [":runtime"],
 )
 """
 
@@ -69,8 +55,8 @@ def _impl(ctx):
     for header in ["cublas_v2.h", "cublasLt.h"]:
         if home and not ctx.path(home + "/include/" + header).exists:
             fail("%s has no include/%s: install cuBLAS's headers, or set CUDA_HOME to nothing for a CPU-only build" % (home, header))
-    cudnn = bool(home) and _has_cudnn(ctx, home)
-    cudnn_defines = ["PS_HAVE_CUDNN=1"] if cudnn else []
+    if home and not _has_cudnn(ctx, home):
+        fail("%s has no include/cudnn.h of version %d or later: install cuDNN's headers, or set CUDA_HOME to nothing for a CPU-only build" % (home, _MIN_CUDNN))
 
     if home:
         # A link, so that the headers are reached by a path inside this
@@ -87,7 +73,6 @@ def _impl(ctx):
                 "-lrt",
                 "-lpthread",
             ],
-            cudnn_defines = cudnn_defines,
         ))
     else:
         ctx.file("BUILD", _BUILD.format(
@@ -95,12 +80,10 @@ def _impl(ctx):
             includes = [],
             hdrs = [],
             linkopts = [],
-            cudnn_defines = [],
         ))
-    ctx.file("defs.bzl", "CUDA_FOUND = %s\nCUDA_HOME = %s\nCUDNN_FOUND = %s\n" % (
+    ctx.file("defs.bzl", "CUDA_FOUND = %s\nCUDA_HOME = %s\n" % (
         repr(home != None),
         repr(home or ""),
-        repr(cudnn),
     ))
 
 cuda_configure = repository_rule(

@@ -12,8 +12,8 @@ def _gencode(architectures):
 # Bundles are for A100 (sm_80) and H100/H200 (sm_90); other builds need nvcc's
 # verdict on the code, once.
 _GENCODE = select({
-    "//bazel/cuda:every_architecture": _gencode([80, 90]),
-    "//conditions:default": _gencode([90]),
+    "//bazel/cuda:every_architecture": [_gencode([80, 90])],
+    "//conditions:default": [_gencode([90])],
 })
 
 # Translated PTX: each instruction rounds by itself, and its threads' stacks are
@@ -29,23 +29,50 @@ _PTX_COPTS = [
     "-fno-sanitize=all",
 ]
 
-def _nvcc(mode, architectures, nvcc_copts, src):
-    return (CUDA_HOME + "/bin/nvcc " + mode + " -O3 -std=c++17 " + architectures +
-            " -I. --Werror all-warnings" +
-            " -Xcompiler -fPIC,-Wall,-Wextra,-Werror " +
-            " ".join(nvcc_copts) + " $(location %s) -o $@" % src)
+def _nvcc_impl(ctx):
+    headers = depset(
+        ctx.files.hdrs,
+        transitive = [dep[CcInfo].compilation_context.headers for dep in ctx.attr.deps],
+    )
+    ctx.actions.run_shell(
+        inputs = depset([ctx.file.src], transitive = [headers]),
+        outputs = [ctx.outputs.out],
+        command = " ".join(
+            [CUDA_HOME + "/bin/nvcc -O3 -std=c++17 -I. -I" + ctx.bin_dir.path,
+             "--extended-lambda --Werror all-warnings",
+             "-Xcompiler -fPIC,-Wall,-Wextra,-Werror"] +
+            ctx.attr.nvcc_copts +
+            [ctx.file.src.path, "-o", ctx.outputs.out.path],
+        ),
+        mnemonic = "Nvcc",
+        progress_message = "Compiling %{input} by nvcc",
+        use_default_shell_env = True,
+    )
 
-def _ptx_library(name, srcs, device_hdrs, nvcc_copts):
+_nvcc = rule(
+    implementation = _nvcc_impl,
+    attrs = {
+        "src": attr.label(allow_single_file = [".cu"]),
+        "hdrs": attr.label_list(allow_files = True),
+        "deps": attr.label_list(providers = [CcInfo]),
+        "nvcc_copts": attr.string_list(),
+        "out": attr.output(),
+    },
+)
+
+def _ptx_library(name, srcs, device_hdrs, deps, nvcc_copts):
     """Kernels as C++, for tests that link //tests/ptx."""
     translated = []
     for src in srcs if CUDA_FOUND else []:
         ptx = src[:-len(".cu")] + ".ptx"
-        native.genrule(
+        _nvcc(
             name = ptx + "_nvcc",
             testonly = 1,
-            srcs = [src] + device_hdrs,
-            outs = [ptx],
-            cmd = _nvcc("-ptx -lineinfo", _gencode([90]), nvcc_copts, src),
+            src = src,
+            hdrs = device_hdrs,
+            deps = deps,
+            nvcc_copts = ["-ptx", "-lineinfo", _gencode([90])] + nvcc_copts,
+            out = ptx,
         )
         native.genrule(
             name = ptx + "_translated",
@@ -70,54 +97,55 @@ def cuda_library(
         name,
         hdrs,
         srcs,
-        device_hdrs,
-        host_srcs,
-        without_cuda,
+        device_hdrs = [],
+        host_srcs = [],
+        without_cuda = [],
         deps = [],
         cuda_deps = [],
         nvcc_copts = [],
         visibility = None):
     """A library with device code where there is a toolkit.
 
-    nvcc sees the .cu files and the device headers alone: Abseil's headers and
-    the rest of the tree are for the host compiler.
-
     NAME_ptx has the kernels for tests that run them on the CPU
     (tests/ptx/README.md).
 
     Args:
       name: the library.
-      hdrs: its headers, free of CUDA types.
+      hdrs: its headers, free of CUDA types if something without CUDA includes
+        them.
       srcs: .cu files.
-      device_hdrs: headers that the .cu files include; free of Abseil. Labels of
-        other packages' files, or of filegroups, too.
-      host_srcs: .cc files between the two, which may include CUDA's headers.
+      device_hdrs: headers that only the .cu files include. Labels of other
+        packages' files, or of filegroups, too.
+      host_srcs: .cc files of the library, which may include CUDA's headers.
       without_cuda: .cc files that define what `hdrs` declare for a machine
-        without the toolkit (each function returns an error that says so).
+        without the toolkit (each function returns an error that says so). Where
+        there are none, the library is empty there.
       deps: cc_library targets.
       cuda_deps: those that only the build with CUDA needs.
       nvcc_copts: more options for nvcc.
       visibility: of the library.
     """
-    _ptx_library(name + "_ptx", srcs, device_hdrs, nvcc_copts)
+    seen = device_hdrs + [header for header in hdrs if header not in device_hdrs]
+    _ptx_library(name + "_ptx", srcs, seen, deps + cuda_deps, nvcc_copts)
     if not CUDA_FOUND:
         cc_library(
             name = name,
             srcs = without_cuda,
             hdrs = hdrs,
-            deps = deps,
+            deps = deps if without_cuda or hdrs else [],
             visibility = visibility,
         )
         return
     objects = []
     for src in srcs:
         out = src[:-len(".cu")] + ".cu.o"
-        native.genrule(
+        _nvcc(
             name = out + "_nvcc",
-            srcs = [src] + device_hdrs,
-            outs = [out],
-            # Uncompressed, since //tests/kernels reads the machine code.
-            cmd = _nvcc("-c --no-compress", _GENCODE, nvcc_copts, src),
+            src = src,
+            hdrs = seen,
+            deps = deps + cuda_deps,
+            nvcc_copts = _GENCODE + ["-c"] + nvcc_copts,
+            out = out,
         )
         objects.append(out)
 

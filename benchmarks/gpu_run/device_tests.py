@@ -6,9 +6,8 @@ import re
 
 from gpu_run import commands
 
-# Where a case needs a device, its name says so (tests/tensor/require_device.h);
-# LayerOnDevice says the same of an emulated one.
-CASES = "*cuda*:*OnDevice*-*emulated*:*Emulated*:*LayerOnDevice*"
+# Where a case needs a device, its name says so (tests/tensor/require_device.h).
+CASES = "*cuda*:*OnDevice*-*emulated*:*Emulated*"
 # Programs whose device is emulated, and the rehearsal of this one.
 NO_DEVICE = re.compile(r"(emulated_[^/]*|/on_gpu_test)$")
 # Forbids to skip for want of a device.

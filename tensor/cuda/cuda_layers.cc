@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "tensor/cuda/cuda_streams.h"
-#include "tensor/cuda/layer_device/cuda_layer_device.h"
+#include "tensor/cuda/layer_device/layer_device.h"
 #include "tensor/cuda/memory_region.h"
 #include "tensor/cuda/nn/cuda_nn_kernels.h"
 #include "tensor/cuda/sequences/cuda_sequence_kernels.h"
@@ -14,14 +14,8 @@ namespace ps {
 namespace {
 
 absl::StatusOr<CudaLayers> NewLayers(
-    const CudaLayersOptions& layers_options, const CudaStreams& streams,
+    CudaNnOptions options, const CudaStreams& streams,
     const std::shared_ptr<MemoryRegion>& memory) {
-  CudaNnOptions options;
-  options.precision = layers_options.precision;
-  options.deterministic = layers_options.deterministic;
-  options.cudnn_recurrent = layers_options.cudnn_recurrent;
-  options.use_cudnn = layers_options.use_cudnn;
-  options.use_cublas_lt = layers_options.use_cublas_lt;
   options.device_ordinal = streams.device();
   options.stream = streams.compute();
   options.allocate =
@@ -34,17 +28,18 @@ absl::StatusOr<CudaLayers> NewLayers(
         piece, [memory](void* freed) { memory->Free(freed); });
   };
   PS_ASSIGN_OR_RETURN(std::shared_ptr<LayerDevice> device,
-                      NewCudaLayerDevice(options));
+                      LayerDevice::Create(options));
   CudaLayers layers;
   layers.memory_version = [device] { return device->scratch_version(); };
-  layers.nn = NewNnKernelsOn(device);
-  layers.sequences = NewSequenceKernelsOn(device, /*host_threads=*/1);
+  layers.nn = std::make_unique<CudaNnKernels>(device);
+  layers.sequences =
+      std::make_unique<CudaSequenceKernels>(device, /*host_threads=*/1);
   return layers;
 }
 
 }  // namespace
 
-CudaLayerFactory CudaLayersOfThisBuild(const CudaLayersOptions& options) {
+CudaLayerFactory CudaLayersOfThisBuild(const CudaNnOptions& options) {
   return [options](const CudaStreams& streams,
                    const std::shared_ptr<MemoryRegion>& memory) {
     return NewLayers(options, streams, memory);

@@ -3,24 +3,16 @@
 #define TENSOR_CUDA_CUDA_LAYERS_H_
 
 #include "tensor/cuda/cuda_backend.h"
-#include "tensor/precision.h"
+#include "tensor/cuda/layer_device/cuda_nn_options.h"
 
 namespace ps {
 
-struct CudaLayersOptions {
-  Precision precision = Precision::kFp32;
-  // See CudaNnOptions.
-  bool deterministic = true;
-  bool cudnn_recurrent = false;
-  // Whether to use these libraries where they are installed.
-  bool use_cudnn = true;
-  bool use_cublas_lt = true;
-};
-
 // A factory for CudaBackendOptions.layers; the layers take all their memory
-// from the region. Null in a build without CUDA, where no model can be trained
-// on a device. Errors of the factory: kUnavailable if cuBLAS is not installed.
-CudaLayerFactory CudaLayersOfThisBuild(const CudaLayersOptions& options);
+// from the region. The device, the stream and the allocation of the options are
+// those of the backend. Null in a build without CUDA, where no model can be
+// trained on a device. Errors of the factory: kUnavailable if cuBLAS is not
+// installed.
+CudaLayerFactory CudaLayersOfThisBuild(const CudaNnOptions& options);
 
 }  // namespace ps
 

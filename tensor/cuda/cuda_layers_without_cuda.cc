@@ -4,8 +4,6 @@
 
 namespace ps {
 
-CudaLayerFactory CudaLayersOfThisBuild(const CudaLayersOptions&) {
-  return nullptr;
-}
+CudaLayerFactory CudaLayersOfThisBuild(const CudaNnOptions&) { return nullptr; }
 
 }  // namespace ps

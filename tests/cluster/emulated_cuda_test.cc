@@ -29,13 +29,14 @@ TEST(EmulatedCuda, Jobs) { GTEST_SKIP() << "built without CUDA"; }
 #else
 
 using testing::ContainsRegex;
+using testing::HasSubstr;
 
 class EmulatedCuda : public testing::Test {
  protected:
   ~EmulatedCuda() override {
     ptx::FailCallsAfter(-1, cudaSuccess);
     ptx::SetOrder(ptx::Order::kForward);
-    InstallEmulatedCudnn(false);
+    InstallEmulatedCudnn(true);
   }
 };
 
@@ -222,8 +223,7 @@ TEST_F(EmulatedCuda, BfloatsTrainNearFloatsWithGraphsAndWithout) {
   EXPECT_EQ(WeightsOf(job), weights);
 }
 
-TEST_F(EmulatedCuda, ConvolutionsByCudnnTrainAsOnTheCpu) {
-  if (!InstallEmulatedCudnn(true)) GTEST_SKIP() << "built without cuDNN";
+TEST_F(EmulatedCuda, ConvolutionsAreCudnns) {
   const int64_t before = NumEmulatedConvolutions();
   JobConfig job = CudaJob();
   const std::vector<float> weights = WeightsOf(job);
@@ -231,30 +231,25 @@ TEST_F(EmulatedCuda, ConvolutionsByCudnnTrainAsOnTheCpu) {
   EXPECT_LT(Distance(weights, WeightsOnCpu(job)), 1e-5);
   job.mutable_machine()->set_cuda_graphs(false);
   EXPECT_EQ(WeightsOf(job), weights) << "without CUDA graphs";
+  InstallEmulatedCudnn(false);
+  const ClusterRun run = RunCluster(job);
+  EXPECT_THAT(std::string(run.workers[0].status().message()),
+              HasSubstr("convolutions need cuDNN: cuDNN: "));
 }
 
 TEST_F(EmulatedCuda, ConvolutionsByCudnnTrainInBfloats) {
   JobConfig job = CompressedJob("sidco_e");
   job.mutable_training()->set_precision(TrainingConfig::BF16);
-  const std::vector<float> by_products = WeightsOf(job);
-  if (!InstallEmulatedCudnn(true)) GTEST_SKIP() << "built without cuDNN";
   const int64_t before = NumEmulatedConvolutions();
   const std::vector<float> weights = WeightsOf(job);
   EXPECT_GT(NumEmulatedConvolutions(), before);
-  EXPECT_LT(Distance(weights, by_products), 0.1);
   EXPECT_EQ(WeightsOf(job, /*overlap=*/false), weights);
   job.mutable_machine()->set_cuda_graphs(false);
   EXPECT_EQ(WeightsOf(job), weights) << "without CUDA graphs";
 }
 
-class FailingDevices : public EmulatedCuda,
-                       public testing::WithParamInterface<bool> {};
-
 // Wherever the device fails, the job ends and says what failed.
-TEST_P(FailingDevices, EndTheJob) {
-  if (GetParam() && !InstallEmulatedCudnn(true)) {
-    GTEST_SKIP() << "built without cuDNN";
-  }
+TEST_F(EmulatedCuda, FailingDevicesEndTheJob) {
   JobConfig job = CompressedJob("sidco_e");
   job.mutable_cluster()->set_num_workers(1);
   job.mutable_machine()->set_workers_on_machine(1);
@@ -278,12 +273,6 @@ TEST_P(FailingDevices, EndTheJob) {
         ContainsRegex("[a-zA-Z]+.*: (an emulated error|CUBLAS_|CUDNN_)"));
   }
 }
-
-INSTANTIATE_TEST_SUITE_P(Convolutions, FailingDevices,
-                         testing::Values(false, true),
-                         [](const testing::TestParamInfo<bool>& info) {
-                           return info.param ? "ByCudnn" : "ByProducts";
-                         });
 
 #endif  // PS_HAVE_CUDA
 

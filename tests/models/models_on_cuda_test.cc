@@ -20,8 +20,6 @@
 #include "tensor/cuda/layer_device/bfloat16.h"
 #include "tests/models/model_fixture.h"
 #include "tests/tensor/activations.h"
-#include "tests/tensor/cuda/layers/device_backend.h"
-#include "tests/tensor/cuda/layers/emulated_layer_device.h"
 #include "tests/tensor/every_backend.h"
 #include "tests/tensor/require_device.h"
 
@@ -105,38 +103,12 @@ ExampleShape ExampleOf(const std::string& name) {
   return name == "cifar_cnn" ? ColourShape(32, 10) : SmallExample(name);
 }
 
-// Of three convolutions with a bias, a ReLU follows the second and the third,
-// and a pooling layer the first. The linear layers' library adds their biases.
-TEST(FusedActivations, AConvolutionAppliesTheReluThatFollows) {
-  const auto device =
-      std::make_shared<EmulatedLayerDevice>(EmulatedLayerDeviceOptions());
-  const auto backend =
-      NewDeviceBackend("emulated", device, 1,
-                       [device](const std::function<absl::Status()>& work) {
-                         return device->Record(work);
-                       });
-  const ExampleShape example = ExampleOf("cifar_cnn");
-  TrainingOptions one;
-  one.iterations = 1;
-  const Batch batch =
-      ModelFixture(SmallModel("cifar_cnn"), example).RandomBatch(2, 1);
-  Train(*backend, "cifar_cnn", example, batch, one);
-  std::map<std::string, int> launches;
-  for (const std::string& name : device->launches()) ++launches[name];
-  // Forward to train and to evaluate, backward once.
-  EXPECT_EQ(launches["AddBias"], 2 * 3);
-  EXPECT_EQ(launches["Activation"], 2 * 1);
-  EXPECT_EQ(launches["SumActivatedBias"], 2);
-  EXPECT_EQ(launches["SumBias"], 1);
-  EXPECT_EQ(launches["ActivationGradient"], 1);
-}
-
 class ModelOnCuda
     : public testing::TestWithParam<std::tuple<std::string, std::string>> {};
 
 TEST_P(ModelOnCuda, TrainsAsOnTheCpu) {
   const auto& [device, name] = GetParam();
-  if (NeedsDevice(device)) PS_REQUIRE_DEVICE();
+  PS_REQUIRE_DEVICE();
   const auto backend = NewDeviceBackendForTest(device);
   ASSERT_TRUE(backend.ok()) << backend.status();
   const ExampleShape example = ExampleOf(name);
@@ -158,7 +130,7 @@ TEST_P(ModelOnCuda, TrainsAsOnTheCpu) {
 
 TEST_P(ModelOnCuda, GoesOnInAnotherModelThatLoadsItsState) {
   const auto& [device, name] = GetParam();
-  if (NeedsDevice(device)) PS_REQUIRE_DEVICE();
+  PS_REQUIRE_DEVICE();
   const auto backend = NewDeviceBackendForTest(device);
   ASSERT_TRUE(backend.ok()) << backend.status();
   ModelOptions options;
@@ -201,7 +173,7 @@ class ModelInBf16 : public ModelOnCuda {};
 // their gradients as well must not add much to that.
 TEST_P(ModelInBf16, FollowsTheCpu) {
   const auto& [device, name] = GetParam();
-  if (NeedsDevice(device)) PS_REQUIRE_DEVICE();
+  PS_REQUIRE_DEVICE();
   const auto backend = NewDeviceBackendForTest(device);
   ASSERT_TRUE(backend.ok()) << backend.status();
   const bool is_deep = name == "resnet20";
@@ -236,7 +208,7 @@ class OverfittingInBf16 : public ModelOnCuda {};
 
 TEST_P(OverfittingInBf16, HappensAsOnTheCpu) {
   const auto& [device, name] = GetParam();
-  if (NeedsDevice(device)) PS_REQUIRE_DEVICE();
+  PS_REQUIRE_DEVICE();
   const auto backend = NewDeviceBackendForTest(device);
   ASSERT_TRUE(backend.ok()) << backend.status();
   TrainingOptions how;
@@ -265,7 +237,7 @@ TEST_P(OverfittingInBf16, HappensAsOnTheCpu) {
 
 TEST_P(ModelInBf16, PredictionsAreTheLogitsOfTheEvaluation) {
   const auto& [device, name] = GetParam();
-  if (NeedsDevice(device)) PS_REQUIRE_DEVICE();
+  PS_REQUIRE_DEVICE();
   const auto backend = NewDeviceBackendForTest(device);
   ASSERT_TRUE(backend.ok()) << backend.status();
   ModelOptions options;
@@ -300,31 +272,24 @@ std::string NameOf(const testing::TestParamInfo<ModelOnCuda::ParamType>& info) {
 INSTANTIATE_TEST_SUITE_P(
     Models, ModelInBf16,
     testing::Combine(testing::Values("cuda_bf16", "cuda_without_cudnn_bf16",
-                                     "cuda_without_cublas_lt_bf16",
-                                     "cuda_emulated_bf16",
-                                     "cuda_emulated_backward_bf16",
-                                     "cuda_emulated_unfused_bf16"),
+                                     "cuda_without_cublas_lt_bf16"),
                      testing::Values("mlp", "lenet5", "cifar_cnn", "resnet20",
                                      "lstm_lm", "char_lstm", "speech_lstm",
                                      "speech_dnn")),
     NameOf);
 
-// The bits of the other order are the same, and other models take long.
+// Other models take long.
 INSTANTIATE_TEST_SUITE_P(
     Models, OverfittingInBf16,
     testing::Combine(testing::Values("cuda_bf16", "cuda_without_cudnn_bf16",
-                                     "cuda_without_cublas_lt_bf16",
-                                     "cuda_emulated_bf16",
-                                     "cuda_emulated_unfused_bf16"),
+                                     "cuda_without_cublas_lt_bf16"),
                      testing::Values("mlp", "resnet20", "lstm_lm")),
     NameOf);
 
 INSTANTIATE_TEST_SUITE_P(
     Models, ModelOnCuda,
     testing::Combine(testing::Values("cuda", "cuda_without_cudnn",
-                                     "cuda_without_cublas_lt", "cuda_emulated",
-                                     "cuda_emulated_backward",
-                                     "cuda_emulated_unfused"),
+                                     "cuda_without_cublas_lt"),
                      testing::Values("mlp", "lenet5", "resnet20", "lstm_lm",
                                      "char_lstm", "speech_lstm", "speech_dnn")),
     NameOf);

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace ptx {
 
@@ -68,6 +69,10 @@ int64_t NumCalls();
 // stream.
 int64_t NumLaunches();
 int64_t NumWaits();
+
+// The kernels launched since the last call, in order, by their names as people
+// write them.
+std::vector<std::string> TakeLaunches();
 
 // Number of times that the time between two events was asked for.
 int64_t NumTimings();

@@ -65,6 +65,8 @@ struct Configuration {
 };
 thread_local std::vector<Configuration> configurations;
 
+std::vector<const char*> launched;  // Since the last TakeLaunches.
+
 int BlocksPerProcessor(const Kernel& kernel, int threads, size_t dynamic) {
   if (threads < 1 || threads > static_cast<int>(kernel.max_threads)) return 0;
   const size_t shared = kernel.shared_bytes + dynamic + 1024;
@@ -109,6 +111,7 @@ cudaError_t CheckAndQueue(const void* host_function, const dim3& blocks,
       num_blocks > static_cast<uint64_t>(resident) * num_processors) {
     return SetLastError(cudaErrorCooperativeLaunchTooLarge);
   }
+  launched.push_back(kernel->name);
   Grid grid;
   grid.kernel = kernel;
   grid.num_blocks[0] = blocks.x;
@@ -141,6 +144,14 @@ uint32_t ShuffleSeed() { return shuffle_seed; }
 void SetMultiprocessors(int count, int each) {
   num_processors = count;
   blocks_each = each;
+}
+
+std::vector<std::string> TakeLaunches() {
+  const std::lock_guard<std::recursive_mutex> lock(RuntimeLock());
+  std::vector<std::string> names;
+  for (const char* const name : launched) names.push_back(Demangled(name));
+  launched.clear();
+  return names;
 }
 
 void CheckRaces(bool check) { races_are_checked = check; }

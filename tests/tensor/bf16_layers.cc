@@ -21,11 +21,7 @@ double Largest(const std::vector<float>& values) {
 }  // namespace
 
 std::vector<std::string> Bf16BackendNames() {
-  return {"cuda_bf16",
-          "cuda_without_cudnn_bf16",
-          "cuda_emulated_bf16",
-          "cuda_emulated_backward_bf16",
-          "cuda_emulated_unfused_bf16",
+  return {"cuda_bf16", "cuda_without_cudnn_bf16",
           "cuda_without_cublas_lt_bf16"};
 }
 

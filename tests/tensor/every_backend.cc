@@ -1,6 +1,5 @@
 #include "tests/tensor/every_backend.h"
 
-#include <functional>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -10,8 +9,8 @@
 #include "glog/logging.h"
 #include "tensor/cuda/cuda_backend.h"
 #include "tensor/cuda/cuda_layers.h"
-#include "tests/tensor/cuda/layers/device_backend.h"
-#include "tests/tensor/cuda/layers/emulated_layer_device.h"
+#include "tensor/cuda/layer_device/cuda_nn_options.h"
+#include "tensor/precision.h"
 #include "tests/tensor/cuda_options_for_test.h"
 #include "tests/tensor/require_device.h"
 #include "tests/tensor/staged_backend.h"
@@ -19,59 +18,31 @@
 namespace ps {
 namespace {
 
-absl::StatusOr<std::unique_ptr<Backend>> NewDevice(const std::string& name,
-                                                   int num_threads,
-                                                   bool protect_memory) {
+absl::StatusOr<std::unique_ptr<Backend>> NewDevice(const std::string& name) {
   const bool is_bf16 = absl::EndsWith(name, "_bf16");
   const absl::string_view kind =
       absl::string_view(name).substr(0, name.size() - (is_bf16 ? 5 : 0));
-  const Precision precision = is_bf16 ? Precision::kBf16 : Precision::kFp32;
-  if (kind == "cuda" || kind == "cuda_without_cudnn" ||
-      kind == "cuda_without_cublas_lt" || kind == "cuda_cudnn_recurrent") {
-    CudaLayersOptions layers;
-    layers.precision = precision;
-    layers.cudnn_recurrent = kind == "cuda_cudnn_recurrent";
-    layers.use_cudnn = kind != "cuda_without_cudnn";
-    layers.use_cublas_lt = kind != "cuda_without_cublas_lt";
-    CudaBackendOptions options = CudaOptionsForTest();
-    options.layers = CudaLayersOfThisBuild(layers);
-    return NewCudaBackend(options);
-  }
-  EmulatedLayerDeviceOptions options;
-  options.protect_memory = protect_memory;
-  options.precision = precision;
-  if (kind == "cuda_emulated") {
-    options.order = EmulatedOrder::kForward;
-  } else if (kind == "cuda_emulated_backward") {
-    options.order = EmulatedOrder::kBackward;
-  } else if (kind == "cuda_emulated_unfused") {
-    options.fused_products = false;
-  } else {
+  if (kind != "cuda" && kind != "cuda_without_cudnn" &&
+      kind != "cuda_without_cublas_lt" && kind != "cuda_cudnn_recurrent") {
     return absl::NotFoundError(absl::StrCat("no backend ", name));
   }
-  auto device = std::make_shared<EmulatedLayerDevice>(options);
-  return NewDeviceBackend(name, device, num_threads,
-                          [device](const std::function<absl::Status()>& work) {
-                            return device->Record(work);
-                          });
+  CudaNnOptions layers;
+  layers.precision = is_bf16 ? Precision::kBf16 : Precision::kFp32;
+  layers.cudnn_recurrent = kind == "cuda_cudnn_recurrent";
+  layers.use_cudnn = kind != "cuda_without_cudnn";
+  layers.use_cublas_lt = kind != "cuda_without_cublas_lt";
+  CudaBackendOptions options = CudaOptionsForTest();
+  options.layers = CudaLayersOfThisBuild(layers);
+  return NewCudaBackend(options);
 }
 
 }  // namespace
 
 std::vector<std::string> BackendNames() {
-  return {"cpu",
-          "cuda",
-          "cuda_without_cudnn",
-          "cuda_without_cublas_lt",
-          "cuda_emulated",
-          "cuda_emulated_backward",
-          "cuda_emulated_unfused"};
+  return {"cpu", "cuda", "cuda_without_cudnn", "cuda_without_cublas_lt"};
 }
 
-bool NeedsDevice(const std::string& name) {
-  return absl::StartsWith(name, "cuda") &&
-         !absl::StartsWith(name, "cuda_emulated");
-}
+bool NeedsDevice(const std::string& name) { return name != "cpu"; }
 
 absl::StatusOr<std::unique_ptr<Backend>> NewBackendForTest(
     const std::string& name, int num_threads) {
@@ -80,14 +51,13 @@ absl::StatusOr<std::unique_ptr<Backend>> NewBackendForTest(
     options.num_threads = num_threads;
     return NewCpuBackend(options);
   }
-  PS_ASSIGN_OR_RETURN(auto device,
-                      NewDevice(name, num_threads, /*protect_memory=*/false));
+  PS_ASSIGN_OR_RETURN(auto device, NewDevice(name));
   return NewStagedBackend(std::move(device));
 }
 
 absl::StatusOr<std::unique_ptr<Backend>> NewDeviceBackendForTest(
     const std::string& name) {
-  return NewDevice(name, /*num_threads=*/1, /*protect_memory=*/true);
+  return NewDevice(name);
 }
 
 void BackendFixture::UseBackend(const std::string& name) {

@@ -13,12 +13,12 @@
 
 namespace ps {
 
-// cpu, and the layers of CUDA: on a device (with cuDNN and cuBLASLt, and
-// without either), and emulated on the host, with the threads of a block in two
-// orders, and without a library that fuses products and biases.
+// cpu, and the layers of CUDA: with cuDNN and cuBLASLt, and without either. The
+// device is the machine's, or emulated in programs that link
+// tests/tensor/cuda:emulated_layers.
 std::vector<std::string> BackendNames();
 
-// Whether the backend of this name is on a real device: see PS_REQUIRE_DEVICE.
+// Whether the backend of this name is on a device: see PS_REQUIRE_DEVICE.
 bool NeedsDevice(const std::string& name);
 
 // One of these backends, or "cuda_cudnn_recurrent", on a device with cuDNN's
@@ -28,7 +28,6 @@ absl::StatusOr<std::unique_ptr<Backend>> NewBackendForTest(
     const std::string& name, int num_threads = 1);
 
 // The same with the device's own memory, for tests that copy; not for "cpu".
-// The host cannot access the memory of the emulated devices.
 absl::StatusOr<std::unique_ptr<Backend>> NewDeviceBackendForTest(
     const std::string& name);
 

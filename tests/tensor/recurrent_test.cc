@@ -125,9 +125,7 @@ using Recurrent = EveryBackendAndCase<RecurrentCase>;
 
 std::vector<std::string> RecurrentBackendNames() {
   std::vector<std::string> names = BackendNames();
-#ifdef PS_HAVE_CUDNN
   names.push_back("cuda_cudnn_recurrent");
-#endif
   return names;
 }
 

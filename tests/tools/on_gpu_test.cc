@@ -32,7 +32,7 @@ class OnGpu : public testing::Test, public OnGpuFolder {
     AddTest("tests/compressors/cuda/on_device_test", "test_program");
     // These must not run.
     AddTest("tests/tensor/cuda/emulated_backend_test", "test_program");
-    AddTest("tests/models/recorded_on_emulated_cuda_test", "test_program");
+    AddTest("tests/models/models_on_emulated_cuda_test", "test_program");
     AddTest("tests/tools/on_gpu_test", "test_program");
   }
 };

@@ -12,7 +12,7 @@
 #include <cuda_bf16.h>
 #endif
 
-#include "tensor/cuda/layer_device/kernel_core.h"
+#include "common/host_device.h"
 
 namespace ps {
 
@@ -24,7 +24,7 @@ struct Bfloat16 {
 
   Bfloat16() = default;
   // Implicit both ways, like the language's conversions between float and
-  // double, so that one core serves arrays of either type.
+  // double, so that one kernel serves arrays of either type.
   PS_HOST_DEVICE Bfloat16(float value) : bits(Rounded(value)) {}
 
   PS_HOST_DEVICE operator float() const {

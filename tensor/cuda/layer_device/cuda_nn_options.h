@@ -23,8 +23,9 @@ struct CudaNnOptions {
   // are tried when a layer is planned, and the fastest is used.
   bool deterministic = true;
   Precision precision = Precision::kFp32;
-  // Whether convolutions use cuDNN if it is installed; otherwise they use
-  // products of cuBLAS.
+  // Whether convolutions use cuDNN, which must be installed then. If not, they
+  // are products of cuBLAS, as are the passes for which cuDNN has no algorithm;
+  // for tests of these.
   bool use_cudnn = true;
   // Whether recurrent layers must use cuDNN. They then may have other bits from
   // run to run, even if `deterministic`.

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "tensor/cuda/layer_device/kernel_core.h"
+#include "common/host_device.h"
 
 namespace ps {
 

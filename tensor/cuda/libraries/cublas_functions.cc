@@ -6,16 +6,8 @@
 #include "common/status_macros.h"
 #include "tensor/cuda/libraries/dynamic_library.h"
 
-// Looks for "libcublas.so.13", also where the toolkit's installer puts it.
-#define PS_STRING_INNER_(x) #x
-#define PS_STRING_(x) PS_STRING_INNER_(x)
-#define PS_CUBLAS_FILE_ "libcublas.so." PS_STRING_(CUBLAS_VER_MAJOR)
-
 namespace ps {
 namespace {
-
-constexpr const char* kNames[] = {PS_CUBLAS_FILE_,
-                                  "/usr/local/cuda/lib64/" PS_CUBLAS_FILE_};
 
 using GemmEx = decltype(CublasFunctions::gemm_ex);
 static_assert(
@@ -66,17 +58,29 @@ absl::StatusCode CodeOf(cublasStatus_t status) {
 
 }  // namespace
 
-absl::StatusOr<CublasFunctions> LoadCublas() {
-  const absl::StatusOr<DynamicLibrary> library = DynamicLibrary::Open(kNames);
-  if (!library.ok()) return Annotate(library.status(), "cuBLAS");
-  CublasFunctions f;
 #define PS_FIND(member, function) \
-  PS_RETURN_IF_ERROR(library->Find(#function, &f.member));
+  PS_RETURN_IF_ERROR(library.Find(#function, &f.member));
+
+absl::StatusOr<CublasFunctions> LoadCublas() {
+  PS_ASSIGN_OR_RETURN(
+      const DynamicLibrary library,
+      OpenCudaLibrary("cuBLAS", "libcublas.so", CUBLAS_VER_MAJOR));
+  CublasFunctions f;
   PS_CUBLAS_FUNCTIONS(PS_FIND)
-#undef PS_FIND
-  PS_RETURN_IF_ERROR(library->Find("cublasGemmEx", &f.gemm_ex));
+  PS_RETURN_IF_ERROR(library.Find("cublasGemmEx", &f.gemm_ex));
   return f;
 }
+
+absl::StatusOr<CublasLtFunctions> LoadCublasLt() {
+  PS_ASSIGN_OR_RETURN(
+      const DynamicLibrary library,
+      OpenCudaLibrary("cuBLASLt", "libcublasLt.so", CUBLAS_VER_MAJOR));
+  CublasLtFunctions f;
+  PS_CUBLAS_LT_FUNCTIONS(PS_FIND)
+  return f;
+}
+
+#undef PS_FIND
 
 absl::Status CublasToStatus(cublasStatus_t status, absl::string_view call) {
   if (status == CUBLAS_STATUS_SUCCESS) return absl::OkStatus();

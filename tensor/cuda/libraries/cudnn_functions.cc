@@ -4,24 +4,14 @@
 #include "common/status_macros.h"
 #include "tensor/cuda/libraries/dynamic_library.h"
 
-// Looks for "libcudnn.so.9", also where the toolkit's installer puts it.
-#define PS_STRING_INNER_(x) #x
-#define PS_STRING_(x) PS_STRING_INNER_(x)
-#define PS_CUDNN_FILE_(name) name ".so." PS_STRING_(CUDNN_MAJOR)
-
 namespace ps {
 namespace {
-
-constexpr const char* kNames[] = {
-    PS_CUDNN_FILE_("libcudnn"),
-    PS_CUDNN_FILE_("/usr/local/cuda/lib64/libcudnn")};
 
 // libcudnn contains no functions: it loads these libraries when one of their
 // functions is first called, and ends the process ("Invalid handle. Cannot load
 // symbol") where one is missing.
-constexpr const char* kParts[] = {
-    PS_CUDNN_FILE_("libcudnn_graph"), PS_CUDNN_FILE_("libcudnn_ops"),
-    PS_CUDNN_FILE_("libcudnn_cnn"), PS_CUDNN_FILE_("libcudnn_adv")};
+constexpr const char* kParts[] = {"libcudnn_graph", "libcudnn_ops",
+                                  "libcudnn_cnn", "libcudnn_adv"};
 
 absl::StatusCode CodeOf(cudnnStatus_t status) {
   switch (status) {
@@ -44,11 +34,11 @@ absl::StatusCode CodeOf(cudnnStatus_t status) {
 }  // namespace
 
 absl::StatusOr<CudnnFunctions> LoadCudnn() {
-  const absl::StatusOr<DynamicLibrary> opened = DynamicLibrary::Open(kNames);
-  if (!opened.ok()) return Annotate(opened.status(), "cuDNN");
-  const DynamicLibrary& library = *opened;
+  PS_ASSIGN_OR_RETURN(const DynamicLibrary library,
+                      OpenCudaLibrary("cuDNN", "libcudnn.so", CUDNN_MAJOR));
   for (const char* const part : kParts) {
-    PS_RETURN_IF_ERROR(Annotate(library.LoadBeside(part), "cuDNN"));
+    PS_RETURN_IF_ERROR(Annotate(
+        library.LoadBeside(absl::StrCat(part, ".so.", CUDNN_MAJOR)), "cuDNN"));
   }
   CudnnFunctions f;
 #define PS_FIND(member, function) \
@@ -64,6 +54,27 @@ absl::Status CudnnToStatus(const CudnnFunctions& cudnn, cudnnStatus_t status,
   return absl::Status(CodeOf(status),
                       absl::StrCat(call, ": ", cudnn.get_error_string(status),
                                    " (", int{status}, ")"));
+}
+
+absl::StatusOr<std::shared_ptr<CudnnHandle>> CudnnHandle::Create(
+    const CudnnFunctions& cudnn, cudaStream_t stream) {
+  std::shared_ptr<CudnnHandle> handle(new CudnnHandle(cudnn));
+  PS_RETURN_IF_ERROR(
+      CudnnToStatus(cudnn, cudnn.create(&handle->handle_), "cudnnCreate"));
+  PS_RETURN_IF_ERROR(CudnnToStatus(
+      cudnn, cudnn.set_stream(handle->handle_, stream), "cudnnSetStream"));
+  return handle;
+}
+
+absl::StatusOr<std::shared_ptr<CudnnHandle>> NewCudnnHandle(
+    cudaStream_t stream) {
+  PS_ASSIGN_OR_RETURN(const CudnnFunctions cudnn, LoadCudnn());
+  return CudnnHandle::Create(cudnn, stream);
+}
+
+CudnnHandle::~CudnnHandle() {
+  // Nothing useful can be done about an error here.
+  if (handle_ != nullptr) cudnn_.destroy(handle_);
 }
 
 }  // namespace ps

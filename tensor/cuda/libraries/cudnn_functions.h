@@ -1,9 +1,12 @@
 // The cuDNN functions that this program calls, loaded at run time, so that a
-// binary starts and can train where cuDNN is not installed.
+// binary starts and can train networks without convolutions where cuDNN is not
+// installed; and a handle for work on a stream.
 #ifndef TENSOR_CUDA_LIBRARIES_CUDNN_FUNCTIONS_H_
 #define TENSOR_CUDA_LIBRARIES_CUDNN_FUNCTIONS_H_
 
 #include <cudnn.h>
+
+#include <memory>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -65,6 +68,31 @@ absl::StatusOr<CudnnFunctions> LoadCudnn();
 // `call` names the function. The status codes are those of CublasToStatus.
 absl::Status CudnnToStatus(const CudnnFunctions& cudnn, cudnnStatus_t status,
                            absl::string_view call);
+
+// A cuDNN handle that destroys itself. Used by one thread at a time.
+class CudnnHandle {
+ public:
+  // For the current device. Errors: CudnnToStatus.
+  static absl::StatusOr<std::shared_ptr<CudnnHandle>> Create(
+      const CudnnFunctions& cudnn, cudaStream_t stream);
+  ~CudnnHandle();
+  CudnnHandle(const CudnnHandle&) = delete;
+  CudnnHandle& operator=(const CudnnHandle&) = delete;
+
+  const CudnnFunctions& functions() const { return cudnn_; }
+  cudnnHandle_t get() const { return handle_; }
+
+ private:
+  explicit CudnnHandle(const CudnnFunctions& cudnn) : cudnn_(cudnn) {}
+
+  const CudnnFunctions cudnn_;
+  cudnnHandle_t handle_ = nullptr;
+};
+
+// Loads cuDNN and makes a handle for the current device. Errors: those of
+// LoadCudnn and CudnnHandle::Create.
+absl::StatusOr<std::shared_ptr<CudnnHandle>> NewCudnnHandle(
+    cudaStream_t stream);
 
 }  // namespace ps
 

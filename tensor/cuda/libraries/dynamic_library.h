@@ -8,6 +8,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
 namespace ps {
@@ -50,6 +52,19 @@ class DynamicLibrary {
   void* handle_;
   std::string path_;
 };
+
+// Opens the file "NAME.MAJOR", also where the toolkit's installer puts it.
+// Errors: kUnavailable, beginning with the name of the library.
+inline absl::StatusOr<DynamicLibrary> OpenCudaLibrary(absl::string_view library,
+                                                      absl::string_view name,
+                                                      int major) {
+  const std::string file = absl::StrCat(name, ".", major);
+  const std::string installed = absl::StrCat("/usr/local/cuda/lib64/", file);
+  auto opened = DynamicLibrary::Open({file.c_str(), installed.c_str()});
+  if (opened.ok()) return opened;
+  return absl::UnavailableError(
+      absl::StrCat(library, ": ", opened.status().message()));
+}
 
 }  // namespace ps
 

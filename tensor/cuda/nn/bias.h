@@ -1,14 +1,20 @@
-// The bias of linear layers and convolutions, where no library adds it.
+// The bias of linear layers and convolutions, where no library adds it, and the
+// activation function that may follow.
 #ifndef TENSOR_CUDA_NN_BIAS_H_
 #define TENSOR_CUDA_NN_BIAS_H_
 
 #include "absl/status/status.h"
 #include "tensor/cuda/layer_device/bfloat16.h"
+#include "tensor/cuda/layer_device/channel_geometry.h"
 #include "tensor/cuda/layer_device/layer_device.h"
-#include "tensor/cuda/nn/activation_cores.h"
-#include "tensor/cuda/nn/channel_sum_cores.h"
+#include "tensor/nn_kernels.h"
 
 namespace ps {
+
+// The function of a layer's output, if there is one.
+enum class ActivationKind { kNone, kRelu, kTanh, kSigmoid };
+
+ActivationKind KindOf(Activation function);
 
 // Adds the bias of its channel to each element of y, and applies the function.
 // The columns of a matrix [rows, columns] are the channels of

@@ -1,4 +1,5 @@
-#include "tensor/cuda/nn/cuda_convolution.h"
+// Convolutions on CUDA: each pass is computed by cuDNN if it can, else as
+// matrix products.
 
 #include <memory>
 #include <string>
@@ -6,79 +7,48 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "tensor/cuda/layer_device/channel_geometry.h"
+#include "tensor/cuda/layer_device/layer_device.h"
+#include "tensor/cuda/libraries/cudnn_functions.h"
 #include "tensor/cuda/nn/bias.h"
-#include "tensor/cuda/nn/channel_sums.h"
-#include "tensor/cuda/nn/column_convolution.h"
-#include "tensor/cuda/nn/cuda_activation.h"
+#include "tensor/cuda/nn/convolution_passes.h"
+#include "tensor/cuda/nn/convolution_products.h"
 #include "tensor/cuda/nn/cuda_layout.h"
-#include "tensor/cuda/nn/last_channel_convolution.h"
-#include "tensor/cuda/nn/product_factor.h"
+#include "tensor/cuda/nn/cuda_nn_kernels.h"
+#include "tensor/cuda/nn/cudnn_convolution.h"
+#include "tensor/cuda/nn/reorder.h"
+#include "tensor/precision.h"
 #include "tensor/tensor.h"
 
 namespace ps {
 namespace {
 
-// The classes that compute the passes of a convolution.
-class ConvolutionPasses {
- public:
-  // The passes that `library` does not compute are products of matrices. It may
-  // be null.
-  static absl::StatusOr<ConvolutionPasses> Plan(
-      LayerDevice* device, const ConvolutionGeometry& geometry,
-      int64_t max_column_bytes) {
-    ConvolutionPasses passes;
-    PS_ASSIGN_OR_RETURN(passes.library_, device->PlanConvolution(geometry));
-    for (const ConvolutionPass pass :
-         {ConvolutionPass::kForward, ConvolutionPass::kBackwardData,
-          ConvolutionPass::kBackwardWeights}) {
-      if (passes.products_ != nullptr || passes.IsOfLibrary(pass)) continue;
-      PS_ASSIGN_OR_RETURN(
-          passes.products_,
-          device->storage() == Storage::kBfloat16
-              ? PlanLastChannelConvolution(device, geometry, max_column_bytes)
-              : PlanColumnConvolution(device, geometry, max_column_bytes));
-    }
-    return passes;
-  }
-
-  LibraryConvolution* Of(ConvolutionPass pass) const {
-    return IsOfLibrary(pass) ? library_.get() : products_.get();
-  }
-
- private:
-  bool IsOfLibrary(ConvolutionPass pass) const {
-    return library_ != nullptr && library_->Computes(pass);
-  }
-
-  std::unique_ptr<LibraryConvolution> library_;   // Null if there is none.
-  std::unique_ptr<LibraryConvolution> products_;  // Null if not needed.
-};
-
-// Adds the bias to a convolution computed by another class, and converts
-// weights and plain images to the form that this class needs.
+// Adds the bias to a convolution computed by other classes, and converts
+// weights and plain images to the form that these need.
 class CudaConvolution final : public AffineOp {
  public:
   CudaConvolution(LayerDevice* device, const ConvolutionGeometry& g,
-                  bool has_bias, ConvolutionPasses passes)
+                  bool has_bias)
       : device_(device),
         g_(g),
         has_bias_(has_bias),
         output_(CudaActivation(device->storage(), {g.batch, g.out_channels,
                                                    g.out_height, g.out_width})),
-        outputs_(ChannelGeometryOf(device->storage(), output_.shape)),
-        passes_(std::move(passes)) {}
+        outputs_(device->storage(), output_.shape) {}
 
   const ActivationDesc& output() const override { return output_; }
 
-  absl::Status Allocate(Storage input) {
+  absl::Status Plan(Storage input) {
+    PS_RETURN_IF_ERROR(PlanPasses());
     PS_ASSIGN_OR_RETURN(
-        weight_, ProductFactor::Weights(device_, g_.num_weights(),
-                                        g_.channels / g_.groups,
-                                        g_.kernel_height * g_.kernel_width));
+        weight_,
+        ProductFactor::Weights(device_, {g_.num_weights(), g_.group_channels(),
+                                         g_.kernel_pixels()}));
     if (input != device_->storage()) {
-      PS_ASSIGN_OR_RETURN(x_, ProductFactor::Copied(
-                                  device_, g_.batch * g_.channels * g_.pixels(),
-                                  g_.channels, g_.pixels()));
+      PS_ASSIGN_OR_RETURN(
+          x_,
+          ProductFactor::Copied(device_, {g_.batch * g_.channels * g_.pixels(),
+                                          g_.channels, g_.pixels()}));
     }
     if (!has_bias_) return absl::OkStatus();
     return device_->ReserveScratch(ChannelSumsScratchBytes(outputs_));
@@ -88,8 +58,8 @@ class CudaConvolution final : public AffineOp {
                        float* y) override {
     PS_RETURN_IF_ERROR(weight_.Take(device_, weight));
     PS_RETURN_IF_ERROR(TakeInput(x));
-    PS_RETURN_IF_ERROR(passes_.Of(ConvolutionPass::kForward)
-                           ->Forward(x_.of(x), weight_.of(weight), y));
+    PS_RETURN_IF_ERROR(
+        Of(ConvolutionPass::kForward).Forward(x_.of(x), weight_.of(weight), y));
     if (!has_bias_) return absl::OkStatus();
     return AddBias(device_, device_->storage(), outputs_, function_, bias, y);
   }
@@ -97,21 +67,21 @@ class CudaConvolution final : public AffineOp {
   absl::Status Backward(const float* x, const float* weight, const float* dy,
                         float* dx, float* dweight, float* dbias) override {
     if (holds_gradient_) PS_RETURN_IF_ERROR(TakeInput(x));
-    PS_RETURN_IF_ERROR(passes_.Of(ConvolutionPass::kBackwardWeights)
-                           ->BackwardWeights(x_.of(x), dy, dweight));
+    PS_RETURN_IF_ERROR(Of(ConvolutionPass::kBackwardWeights)
+                           .BackwardWeights(x_.of(x), dy, dweight));
     if (has_bias_ && function_ == ActivationKind::kNone) {
       PS_RETURN_IF_ERROR(
           SumBias(device_, device_->storage(), outputs_, dy, dbias));
     }
     if (dx == nullptr) return absl::OkStatus();
-    LibraryConvolution* const data = passes_.Of(ConvolutionPass::kBackwardData);
+    ConvolutionPasses& data = Of(ConvolutionPass::kBackwardData);
     if (!x_.is_copy()) {
-      return data->BackwardData(weight_.of(weight), dy, dx);
+      return data.BackwardData(weight_.of(weight), dy, dx);
     }
     // Overwrites the copy of x; a second Backward, which is not expected, would
     // copy again.
     holds_gradient_ = true;
-    PS_RETURN_IF_ERROR(data->BackwardData(weight_.of(weight), dy, x_.data()));
+    PS_RETURN_IF_ERROR(data.BackwardData(weight_.of(weight), dy, x_.data()));
     if (x_.reorders()) device_->CountReorder();
     return x_.ToPlain(device_, dx);
   }
@@ -132,6 +102,42 @@ class CudaConvolution final : public AffineOp {
   }
 
  private:
+  // The passes that cuDNN does not compute are products of matrices.
+  absl::Status PlanPasses() {
+    if (device_->options().use_cudnn) PS_RETURN_IF_ERROR(PlanCudnn());
+    for (const ConvolutionPass pass :
+         {ConvolutionPass::kForward, ConvolutionPass::kBackwardData,
+          ConvolutionPass::kBackwardWeights}) {
+      if (products_ != nullptr || IsOfCudnn(pass)) continue;
+      PS_ASSIGN_OR_RETURN(products_, PlanConvolutionProducts(device_, g_));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status PlanCudnn() {
+    absl::StatusOr<std::shared_ptr<CudnnHandle>> cudnn = device_->Cudnn();
+    if (!cudnn.ok()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("convolutions need cuDNN: ", cudnn.status().message()));
+    }
+    CudnnConvolutionOptions options;
+    options.deterministic = device_->options().deterministic;
+    options.trials = device_->trials();
+    options.allow_tf32 = device_->precision() == Precision::kTf32;
+    auto planned =
+        PlanCudnnConvolution(device_, *std::move(cudnn), options, g_);
+    if (absl::IsUnimplemented(planned.status())) return absl::OkStatus();
+    PS_ASSIGN_OR_RETURN(cudnn_, std::move(planned));
+    return absl::OkStatus();
+  }
+
+  bool IsOfCudnn(ConvolutionPass pass) const {
+    return cudnn_ != nullptr && cudnn_->Computes(pass);
+  }
+  ConvolutionPasses& Of(ConvolutionPass pass) const {
+    return IsOfCudnn(pass) ? *cudnn_ : *products_;
+  }
+
   absl::Status TakeInput(const float* x) {
     if (x_.reorders()) device_->CountReorder();
     holds_gradient_ = false;
@@ -143,7 +149,8 @@ class CudaConvolution final : public AffineOp {
   const bool has_bias_;
   const ActivationDesc output_;
   const ChannelGeometry outputs_;
-  const ConvolutionPasses passes_;
+  std::unique_ptr<ConvolutionPasses> cudnn_;     // Null if it supports none.
+  std::unique_ptr<ConvolutionPasses> products_;  // Null if not needed.
   ActivationKind function_ = ActivationKind::kNone;
   ProductFactor weight_;
   ProductFactor x_;
@@ -193,18 +200,13 @@ absl::StatusOr<ConvolutionGeometry> CheckedGeometry(
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<AffineOp>> PlanCudaConvolution(
-    LayerDevice* device, const ConvolutionShape& shape,
-    const ActivationDesc& input, int64_t max_column_bytes) {
+absl::StatusOr<std::unique_ptr<AffineOp>> CudaNnKernels::PlanConvolution(
+    const ConvolutionShape& shape, const ActivationDesc& input) {
   PS_ASSIGN_OR_RETURN(const ConvolutionGeometry geometry,
                       CheckedGeometry(shape, input));
-  PS_ASSIGN_OR_RETURN(
-      ConvolutionPasses passes,
-      ConvolutionPasses::Plan(device, geometry, max_column_bytes));
-  auto op = std::make_unique<CudaConvolution>(device, geometry, shape.bias,
-                                              std::move(passes));
-  PS_RETURN_IF_ERROR(op->Allocate(
-      input.layout == nullptr ? Storage::kFloat : Storage::kBfloat16));
+  auto op = std::make_unique<CudaConvolution>(device(), geometry, shape.bias);
+  PS_RETURN_IF_ERROR(
+      op->Plan(input.layout == nullptr ? Storage::kFloat : Storage::kBfloat16));
   return op;
 }
 

@@ -33,12 +33,6 @@ absl::StatusOr<Storage> CheckCudaImages(absl::string_view what,
 absl::StatusOr<Storage> CheckCudaSequence(absl::string_view what,
                                           const ActivationDesc& activation);
 
-// The last extent of an image array seen as [planes, height, width, inner]
-// (pooling_cores.h).
-inline int64_t InnerExtent(Storage storage, const Shape& images) {
-  return storage == Storage::kBfloat16 ? images[1] : 1;
-}
-
 // The memory of an activation as an array of its elements.
 template <typename T>
 const T* Elements(const float* memory) {

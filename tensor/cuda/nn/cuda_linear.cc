@@ -6,9 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "tensor/cuda/nn/bias.h"
 #include "tensor/cuda/nn/cuda_layout.h"
-#include "tensor/cuda/nn/linear_products.h"
-#include "tensor/cuda/nn/product_factor.h"
+#include "tensor/cuda/nn/cuda_nn_kernels.h"
+#include "tensor/cuda/nn/reorder.h"
 #include "tensor/tensor.h"
 
 namespace ps {
@@ -28,9 +29,9 @@ class CudaLinear final : public AffineOp {
 
   absl::Status Allocate() {
     if (input_ != factors()) {
-      PS_ASSIGN_OR_RETURN(x_, ProductFactor::Copied(device_, rows_ * in_));
+      PS_ASSIGN_OR_RETURN(x_, ProductFactor::Copied(device_, {rows_ * in_}));
     }
-    PS_ASSIGN_OR_RETURN(weight_, ProductFactor::Weights(device_, out_ * in_));
+    PS_ASSIGN_OR_RETURN(weight_, ProductFactor::Weights(device_, {out_ * in_}));
     const LinearShape shape = {rows_, in_, out_};
     PS_ASSIGN_OR_RETURN(forward_, BiasedProduct::Plan(device_, shape));
     PS_ASSIGN_OR_RETURN(gradient_, WeightGradient::Plan(device_, shape));
@@ -73,6 +74,71 @@ class CudaLinear final : public AffineOp {
 
 }  // namespace
 
+absl::StatusOr<BiasedProduct> BiasedProduct::Plan(LayerDevice* device,
+                                                  const LinearShape& shape) {
+  BiasedProduct planned;
+  planned.device_ = device;
+  MatrixProduct& product = planned.product_;
+  product.m = shape.rows, product.n = shape.out, product.k = shape.in;
+  product.transpose_b = true;
+  product.factors = product.result = device->storage();
+  PS_ASSIGN_OR_RETURN(planned.fused_,
+                      device->PlanFusedProduct(product, Epilogue::kAddBias));
+  if (planned.fused_ != nullptr) {
+    PS_ASSIGN_OR_RETURN(planned.bias_,
+                        ProductFactor::Weights(device, {shape.out}));
+  }
+  return planned;
+}
+
+absl::Status BiasedProduct::Multiply(const void* x, const void* weight,
+                                     const float* bias, void* y) {
+  if (fused_ != nullptr) {
+    FusedOperands operands;
+    operands.a = x, operands.b = weight, operands.c = y;
+    operands.bias = bias_.of(bias);
+    if (fused_->Takes(operands)) {
+      PS_RETURN_IF_ERROR(bias_.Take(device_, bias));
+      return fused_->Multiply(operands);
+    }
+  }
+  product_.a = x, product_.b = weight, product_.c = y;
+  PS_RETURN_IF_ERROR(device_->Multiply(product_));
+  return AddBias(device_, product_.result,
+                 ChannelGeometry(product_.m, product_.n, 1),
+                 ActivationKind::kNone, bias, y);
+}
+
+absl::StatusOr<WeightGradient> WeightGradient::Plan(LayerDevice* device,
+                                                    const LinearShape& shape) {
+  WeightGradient planned;
+  planned.device_ = device;
+  MatrixProduct& product = planned.product_;
+  product.m = shape.out, product.n = shape.in, product.k = shape.rows;
+  product.transpose_a = true;
+  product.factors = device->storage();
+  PS_ASSIGN_OR_RETURN(planned.fused_,
+                      device->PlanFusedProduct(product, Epilogue::kSumA));
+  // Needed because the library may not accept the operands of a call.
+  PS_RETURN_IF_ERROR(device->ReserveScratch(
+      ChannelSumsScratchBytes(ChannelGeometry(shape.rows, shape.out, 1))));
+  return planned;
+}
+
+absl::Status WeightGradient::Multiply(const void* dy, const void* x,
+                                      float* dweight, float* dbias) {
+  if (fused_ != nullptr) {
+    FusedOperands operands;
+    operands.a = dy, operands.b = x, operands.c = dweight;
+    operands.sums = dbias;
+    if (fused_->Takes(operands)) return fused_->Multiply(operands);
+  }
+  product_.a = dy, product_.b = x, product_.c = dweight;
+  PS_RETURN_IF_ERROR(device_->Multiply(product_));
+  return SumBias(device_, product_.factors,
+                 ChannelGeometry(product_.k, product_.m, 1), dy, dbias);
+}
+
 absl::StatusOr<std::unique_ptr<AffineOp>> PlanCudaLinearRows(
     LayerDevice* device, const LinearRows& rows) {
   auto op = std::make_unique<CudaLinear>(device, rows);
@@ -80,8 +146,8 @@ absl::StatusOr<std::unique_ptr<AffineOp>> PlanCudaLinearRows(
   return op;
 }
 
-absl::StatusOr<std::unique_ptr<AffineOp>> PlanCudaLinear(
-    LayerDevice* device, int64_t out_features, const ActivationDesc& input) {
+absl::StatusOr<std::unique_ptr<AffineOp>> CudaNnKernels::PlanLinear(
+    int64_t out_features, const ActivationDesc& input) {
   const std::string what =
       absl::StrCat("linear layer from ", ShapeString(input.shape), " to ",
                    out_features, " features");
@@ -104,7 +170,7 @@ absl::StatusOr<std::unique_ptr<AffineOp>> PlanCudaLinear(
   rows.in = NumElements(input.shape) / batch;
   rows.input = storage;
   rows.output = {batch, out_features};
-  return PlanCudaLinearRows(device, rows);
+  return PlanCudaLinearRows(device(), rows);
 }
 
 }  // namespace ps

@@ -1,10 +1,15 @@
-#include "tensor/cuda/sequences/cuda_ctc_loss.h"
+// The CTC loss for models on CUDA. The lattice is computed on the host: logits
+// are copied there, and their gradient is copied back. Run waits for the
+// device.
 
 #include <cstdint>
+#include <memory>
 #include <utility>
 
 #include "common/status_macros.h"
 #include "tensor/cpu/cpu_ctc_loss.h"
+#include "tensor/cuda/layer_device/layer_device.h"
+#include "tensor/cuda/sequences/cuda_sequence_kernels.h"
 
 namespace ps {
 namespace {
@@ -46,11 +51,11 @@ class CudaCtcLoss final : public CtcLossOp {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<CtcLossOp>> PlanCudaCtcLoss(
-    LayerDevice* device, ThreadPool* pool, const ActivationDesc& logits) {
-  PS_ASSIGN_OR_RETURN(auto host, PlanCpuCtcLoss(pool, logits));
+absl::StatusOr<std::unique_ptr<CtcLossOp>> CudaSequenceKernels::PlanCtcLoss(
+    const ActivationDesc& logits) {
+  PS_ASSIGN_OR_RETURN(auto host, PlanCpuCtcLoss(&pool_, logits));
   auto op = std::make_unique<CudaCtcLoss>(
-      device, logits.num_floats * static_cast<int64_t>(sizeof(float)),
+      device(), logits.num_floats * static_cast<int64_t>(sizeof(float)),
       std::move(host));
   PS_RETURN_IF_ERROR(op->Allocate());
   return op;

@@ -1,13 +1,12 @@
-// CUDA's libraries for the emulated device: cuBLAS and cuBLASLt, whose products
-// are queued on its streams, and cuDNN (emulated_cudnn.h). There are no others.
-// The code that loads and calls them is the real one.
-#ifdef PS_HAVE_CUDA
+#include "tests/tensor/cuda/emulated_libraries.h"
 
 #include <cublas_v2.h>
+#include <dlfcn.h>
 
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -16,8 +15,8 @@
 #include "tensor/cuda/layer_device/bfloat16.h"
 #include "tensor/cuda/libraries/dynamic_library.h"
 #include "tests/ptx/device.h"
-#include "tests/tensor/cuda/emulated_cudnn.h"
 #include "tests/tensor/cuda/layers/fake_cublas_lt.h"
+#include "tests/tensor/cuda/layers/fake_cudnn.h"
 
 struct cublasContext {
   cudaStream_t stream = nullptr;
@@ -173,35 +172,81 @@ Functions* Cublas() {
   return functions;
 }
 
-Functions* NewCublasLt() {
-  static auto* const library = new FakeCublasLt();
-  library->queue = [](cudaStream_t stream, std::function<void()> work) {
-    return StatusOf(ptx::QueueOnStream(stream, std::move(work)));
-  };
-  const CublasLtFunctions f = FakeCublasLt::Functions();
 #define PS_ENTRY(member, function) {#function, Erased(f.member)},
-  return new Functions{PS_CUBLAS_LT_FUNCTIONS(PS_ENTRY)};
-#undef PS_ENTRY
-}
 
 Functions* CublasLt() {
-  static Functions* const functions = NewCublasLt();
+  const CublasLtFunctions f = FakeCublasLt::Functions();
+  static auto* const functions =
+      new Functions{PS_CUBLAS_LT_FUNCTIONS(PS_ENTRY)};
   return functions;
+}
+
+Functions* Cudnn() {
+  const CudnnFunctions f = FakeCudnn::Functions();
+  static auto* const functions = new Functions{PS_CUDNN_FUNCTIONS(PS_ENTRY)};
+  return functions;
+}
+
+#undef PS_ENTRY
+
+// Whose functions are called while no test has others.
+FakeCublasLt* NewCublasLt() {
+  FakeCublasLt::default_queue = [](cudaStream_t stream,
+                                   std::function<void()> work) {
+    return StatusOf(ptx::QueueOnStream(stream, std::move(work)));
+  };
+  return new FakeCublasLt();
+}
+
+FakeCudnn* NewCudnn() {
+  FakeCudnn::default_queue = [](cudaStream_t stream,
+                                std::function<void()> work) {
+    return ptx::QueueOnStream(stream, std::move(work)) == cudaSuccess
+               ? CUDNN_STATUS_SUCCESS
+               : CUDNN_STATUS_EXECUTION_FAILED;
+  };
+  return new FakeCudnn();
+}
+
+[[maybe_unused]] FakeCublasLt* const cublas_lt = NewCublasLt();
+FakeCudnn* const cudnn = NewCudnn();
+bool has_cudnn = true;
+bool uses_installed = false;
+std::set<void*>& Installed() {
+  static auto* const handles = new std::set<void*>();
+  return *handles;
 }
 
 }  // namespace
 
+void InstallEmulatedCudnn(bool installed) { has_cudnn = installed; }
+
+void FailEmulatedCudnn(const std::string& call) {
+  cudnn->failing = call;
+  cudnn->failure = CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED;
+}
+
+int64_t NumEmulatedConvolutions() { return cudnn->num_calls; }
+
+void UseInstalledLibraries(bool use) { uses_installed = use; }
+
 absl::StatusOr<DynamicLibrary> DynamicLibrary::Open(
     absl::Span<const char* const> names) {
   for (const char* const name : names) {
+    if (uses_installed) {
+      void* const handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+      if (handle == nullptr) continue;
+      Installed().insert(handle);
+      return DynamicLibrary(handle, name);
+    }
     if (absl::StrContains(name, "libcublas.so")) {
       return DynamicLibrary(Cublas(), name);
     }
     if (absl::StrContains(name, "libcublasLt.so")) {
       return DynamicLibrary(CublasLt(), name);
     }
-    if (absl::StrContains(name, "libcudnn") && EmulatedCudnn() != nullptr) {
-      return DynamicLibrary(EmulatedCudnn(), name);
+    if (absl::StrContains(name, "libcudnn") && has_cudnn) {
+      return DynamicLibrary(Cudnn(), name);
     }
   }
   return absl::UnavailableError(
@@ -213,14 +258,19 @@ absl::Status DynamicLibrary::LoadBeside(const std::string& name) const {
 }
 
 absl::StatusOr<void*> DynamicLibrary::Address(const char* name) const {
-  const auto& functions = *static_cast<const Functions*>(handle_);
-  const auto found = functions.find(name);
-  if (found == functions.end()) {
-    return absl::UnavailableError(absl::StrCat(path_, " has no ", name));
+  void* address = nullptr;
+  if (Installed().count(handle_) > 0) {
+    address = dlsym(handle_, name);
+  } else {
+    const auto& functions = *static_cast<const Functions*>(handle_);
+    const auto found = functions.find(name);
+    if (found != functions.end()) address = found->second;
   }
-  return found->second;
+  if (address == nullptr) {
+    return absl::UnavailableError(
+        absl::StrCat(path_, " has no function ", name));
+  }
+  return address;
 }
 
 }  // namespace ps
-
-#endif  // PS_HAVE_CUDA

@@ -1,5 +1,6 @@
-// CUDA's libraries for the emulated device (tests/ptx/device.h): what tests can
-// set and ask.
+// CUDA's libraries for the emulated device (tests/ptx/device.h): cuBLAS,
+// cuBLASLt (FakeCublasLt) and cuDNN (FakeCudnn), whose work is queued on its
+// streams. The code that loads and calls them is the real one.
 #ifndef TESTS_TENSOR_CUDA_EMULATED_LIBRARIES_H_
 #define TESTS_TENSOR_CUDA_EMULATED_LIBRARIES_H_
 
@@ -8,9 +9,9 @@
 
 namespace ps {
 
-// Sets whether backends that are made from now on find cuDNN; initially they do
-// not. Returns false if the build does not have its headers.
-bool InstallEmulatedCudnn(bool installed);
+// Sets whether backends that are made from now on find cuDNN; initially they
+// do.
+void InstallEmulatedCudnn(bool installed);
 
 // From now on the call of cuDNN with this name (FakeCudnn::failing) fails,
 // since a part of the library cannot be loaded; empty: no call fails.
@@ -18,6 +19,10 @@ void FailEmulatedCudnn(const std::string& call);
 
 // Number of calls of cuDNN for passes of layers so far.
 int64_t NumEmulatedConvolutions();
+
+// Whether the machine's own libraries are loaded instead, for tests that need
+// no device.
+void UseInstalledLibraries(bool use);
 
 }  // namespace ps
 

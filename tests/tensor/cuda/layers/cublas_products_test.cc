@@ -1,7 +1,7 @@
 // How products are passed to cuBLAS, using a fake one whose functions implement
 // the BLAS standard on the host.
 
-#include "tensor/cuda/libraries/cublas_products.h"
+#include "tensor/cuda/layer_device/cublas_products.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // How convolutions are passed to cuDNN, using a fake one.
 
-#include "tensor/cuda/libraries/cudnn_convolution.h"
+#include "tensor/cuda/nn/cudnn_convolution.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,36 +15,34 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "tensor/cuda/layer_device/bfloat16.h"
-#include "tensor/cuda/nn/cuda_convolution.h"
-#include "tensor/cuda/nn/cuda_reorder.h"
+#include "tensor/cuda/nn/cuda_nn_kernels.h"
 #include "tensor/precision.h"
 #include "tests/common/log_messages.h"
+#include "tests/ptx/device.h"
 #include "tests/tensor/activations.h"
-#include "tests/tensor/cuda/layers/emulated_layer_device.h"
+#include "tests/tensor/cuda/emulated_libraries.h"
 #include "tests/tensor/cuda/layers/fake_cudnn.h"
+#include "tests/tensor/cuda/layers/layer_device_for_test.h"
 
 namespace ps {
 namespace {
 
-// An emulated device with the fake cuDNN.
-class CudnnDevice final : public EmulatedLayerDevice {
- public:
-  explicit CudnnDevice(
-      const CudnnConvolutionOptions& options,
-      const EmulatedLayerDeviceOptions& device = EmulatedLayerDeviceOptions())
-      : EmulatedLayerDevice(device),
-        options_(options),
-        handle_(CudnnHandle::Create(FakeCudnn::Functions(), nullptr).value()) {}
+std::shared_ptr<LayerDevice> NewDevice(Precision precision = Precision::kFp32,
+                                       bool deterministic = true) {
+  CudaNnOptions options;
+  options.precision = precision;
+  options.deterministic = deterministic;
+  return NewLayerDeviceForTest(options);
+}
 
-  absl::StatusOr<std::unique_ptr<LibraryConvolution>> PlanConvolution(
-      const ConvolutionGeometry& geometry) override {
-    return PlanCudnnConvolution(this, handle_, options_, geometry);
-  }
-
- private:
-  const CudnnConvolutionOptions options_;
-  const std::shared_ptr<CudnnHandle> handle_;
-};
+// Computes all passes by products.
+std::shared_ptr<LayerDevice> NewProducts(
+    Precision precision = Precision::kFp32) {
+  CudaNnOptions options;
+  options.precision = precision;
+  options.use_cudnn = false;
+  return NewLayerDeviceForTest(options);
+}
 
 ConvolutionShape Shape3x2(int64_t out_channels, int64_t stride, int64_t padding,
                           int64_t groups) {
@@ -76,47 +74,46 @@ TimeWork TimerOf(const FakeCudnn& cudnn) {
   };
 }
 
-// Runs one iteration.
-Convolved RunConvolution(LayerDevice* device, const ConvolutionShape& shape,
-                         const Shape& input, absl::Status* status) {
-  const auto op =
-      PlanCudaConvolution(device, shape, ActivationDesc::Plain(input));
+// Runs one iteration. before_run: called after planning.
+Convolved RunConvolution(
+    const std::shared_ptr<LayerDevice>& device, const ConvolutionShape& shape,
+    const Shape& input, absl::Status* status,
+    const std::function<void()>& before_run = [] {}) {
+  CudaNnKernels nn(device);
+  const ActivationDesc plain = ActivationDesc::Plain(input);
+  const auto op = nn.PlanConvolution(shape, plain);
   *status = op.status();
   if (!op.ok()) return {};
-  const int64_t inputs = NumElements(input);
+  before_run();
   const ActivationDesc& output = (*op)->output();
   const int64_t outputs = NumElements(output.shape);
   const int64_t weights = shape.out_channels * input[1] / shape.groups * 6;
-  std::vector<DeviceArray<float>> arrays;
-  // Filled with random values; begins `offset` floats after an aligned address.
-  const auto array = [&](int64_t n, int64_t offset, uint64_t seed) {
-    arrays.push_back(DeviceArray<float>::Create(device, n + offset).value());
-    float* const data = arrays.back().data() + offset;
-    const std::vector<float> values = RandomValues(n, seed);
-    std::copy(values.begin(), values.end(), data);
-    return data;
+  const auto floats = [&](int64_t n, uint64_t seed, int64_t offset = 0) {
+    return DeviceValues(device.get(), Storage::kFloat, RandomValues(n, seed),
+                        offset);
   };
-  const float* const x = array(inputs, 0, 1);
-  const float* const weight = array(weights, 3, 2);
-  const float* const bias = array(shape.out_channels, 1, 3);
-  const float* const plain_dy = array(outputs, 0, 4);
-  float* const dy = array(outputs, 0, 5);
-  float* const y = array(outputs, 0, 5);
-  float* const plain_y = array(outputs, 0, 5);
-  float* const dx = array(inputs, 0, 6);
-  float* const dweight = array(weights, 3, 7);
-  float* const dbias = array(shape.out_channels, 1, 8);
-  const auto reorder = PlanCudaReorder(device, output).value();
-  *status = reorder->Backward(nullptr, nullptr, plain_dy, dy);
-  if (status->ok()) *status = (*op)->Forward(x, weight, bias, y);
-  if (status->ok()) *status = reorder->Forward(y, plain_y);
+  const DeviceValues x = floats(plain.num_floats, 1);
+  const DeviceValues weight = floats(weights, 2, 3);
+  const DeviceValues bias = floats(shape.out_channels, 3, 1);
+  const DeviceValues dy(device.get(), output, RandomValues(outputs, 4));
+  const DeviceValues y(device.get(), output, RandomValues(outputs, 5));
+  const DeviceValues plain_y = floats(outputs, 5);
+  const DeviceValues plain_dy = floats(outputs, 4);
+  const DeviceValues dx = floats(plain.num_floats, 6);
+  const DeviceValues dweight = floats(weights, 7, 3);
+  const DeviceValues dbias = floats(shape.out_channels, 8, 1);
+  const auto reorder = nn.PlanReorder(output).value();
+  *status = reorder->Backward(nullptr, nullptr, plain_dy.floats(), dy.floats());
   if (status->ok()) {
-    *status = (*op)->Backward(x, weight, dy, dx, dweight, dbias);
+    *status =
+        (*op)->Forward(x.floats(), weight.floats(), bias.floats(), y.floats());
   }
-  return {{plain_y, plain_y + outputs},
-          {dx, dx + inputs},
-          {dweight, dweight + weights},
-          {dbias, dbias + shape.out_channels}};
+  if (status->ok()) *status = reorder->Forward(y.floats(), plain_y.floats());
+  if (status->ok()) {
+    *status = (*op)->Backward(x.floats(), weight.floats(), dy.floats(),
+                              dx.floats(), dweight.floats(), dbias.floats());
+  }
+  return {plain_y.Values(), dx.Values(), dweight.Values(), dbias.Values()};
 }
 
 void ExpectSame(const std::vector<float>& actual,
@@ -125,17 +122,16 @@ void ExpectSame(const std::vector<float>& actual,
               tolerance);
 }
 
-TEST(CudnnConvolution, EqualsTheProductsOfMatrices) {
+TEST(EmulatedCudnnConvolution, EqualsTheProductsOfMatrices) {
   FakeCudnn cudnn;
   for (const ConvolutionShape& shape :
        {Shape3x2(5, 1, 0, 1), Shape3x2(6, 2, 1, 2), Shape3x2(4, 3, 2, 4)}) {
     const Shape input = {3, 4, 9, 7};
     absl::Status status;
-    EmulatedLayerDevice products{EmulatedLayerDeviceOptions()};
-    const Convolved expected = RunConvolution(&products, shape, input, &status);
+    const Convolved expected =
+        RunConvolution(NewProducts(), shape, input, &status);
     ASSERT_TRUE(status.ok()) << status;
-    CudnnDevice device{CudnnConvolutionOptions()};
-    const Convolved actual = RunConvolution(&device, shape, input, &status);
+    const Convolved actual = RunConvolution(NewDevice(), shape, input, &status);
     ASSERT_TRUE(status.ok()) << status;
     ExpectSame(actual.y, expected.y);
     ExpectSame(actual.dx, expected.dx);
@@ -144,24 +140,22 @@ TEST(CudnnConvolution, EqualsTheProductsOfMatrices) {
     EXPECT_EQ(cudnn.math, CUDNN_FMA_MATH);
     EXPECT_EQ(cudnn.algorithm, 1);  // The deterministic one that fits.
   }
-  EXPECT_EQ(cudnn.num_calls, 9);
+  EXPECT_EQ(cudnn.num_calls, 18);       // Each once more when it is planned.
   EXPECT_EQ(cudnn.num_descriptors, 0);  // All have been destroyed.
 }
 
 // Takes plain images, which the layer first converts to cuDNN's layout.
-TEST(CudnnConvolution, OfBfloat16EqualsTheProductsOfMatrices) {
+TEST(EmulatedCudnnConvolution, OfBfloat16EqualsTheProductsOfMatrices) {
   FakeCudnn cudnn;
-  EmulatedLayerDeviceOptions bf16;
-  bf16.precision = Precision::kBf16;
   for (const ConvolutionShape& shape :
        {Shape3x2(5, 1, 0, 1), Shape3x2(6, 2, 1, 2), Shape3x2(4, 3, 2, 4)}) {
     const Shape input = {3, 4, 9, 7};
     absl::Status status;
-    EmulatedLayerDevice products(bf16);
-    Convolved expected = RunConvolution(&products, shape, input, &status);
+    Convolved expected =
+        RunConvolution(NewProducts(Precision::kBf16), shape, input, &status);
     ASSERT_TRUE(status.ok()) << status;
-    CudnnDevice device(CudnnConvolutionOptions(), bf16);
-    const Convolved actual = RunConvolution(&device, shape, input, &status);
+    const Convolved actual =
+        RunConvolution(NewDevice(Precision::kBf16), shape, input, &status);
     ASSERT_TRUE(status.ok()) << status;
     // Float sums in another order may be rounded to the other neighbour.
     const auto expect_close = [](const std::vector<float>& actual,
@@ -181,33 +175,80 @@ TEST(CudnnConvolution, OfBfloat16EqualsTheProductsOfMatrices) {
     EXPECT_EQ(cudnn.math, CUDNN_TENSOR_OP_MATH);
     EXPECT_EQ(cudnn.algorithm, 1);
   }
-  EXPECT_EQ(cudnn.num_calls, 9);
+  EXPECT_EQ(cudnn.num_calls, 18);  // Each once more when it is planned.
   EXPECT_EQ(cudnn.num_descriptors, 0);
 }
 
-TEST(CudnnConvolution, OptionsReachTheLibrary) {
+TEST(EmulatedCudnnConvolution, OptionsReachTheLibrary) {
   FakeCudnn cudnn;
-  CudnnConvolutionOptions options;
-  options.deterministic = false;
-  options.allow_tf32 = true;
-  CudnnDevice device(options);
   absl::Status status;
-  RunConvolution(&device, Shape3x2(4, 1, 0, 1), {1, 2, 4, 4}, &status);
+  RunConvolution(NewDevice(Precision::kTf32, /*deterministic=*/false),
+                 Shape3x2(4, 1, 0, 1), {1, 2, 4, 4}, &status);
   ASSERT_TRUE(status.ok()) << status;
   EXPECT_EQ(cudnn.math, CUDNN_DEFAULT_MATH);
   EXPECT_EQ(cudnn.algorithm, 3);  // The first of the heuristics.
+  // The math is the algorithm's own.
+  RunConvolution(NewDevice(Precision::kTf32), Shape3x2(4, 1, 0, 1),
+                 {1, 2, 4, 4}, &status);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(cudnn.math, CUDNN_TENSOR_OP_MATH);
+  EXPECT_EQ(cudnn.algorithm, 1);
+}
+
+// The heuristics propose algorithms that then fail.
+TEST(EmulatedCudnnConvolution, AnAlgorithmThatFailsIsReplacedByTheNext) {
+  FakeCudnn cudnn;
+  cudnn.broken = {3};
+  absl::Status status;
+  const Convolved expected = RunConvolution(NewProducts(), Shape3x2(6, 2, 1, 2),
+                                            {3, 4, 9, 7}, &status);
+  {
+    const LogMessages log;
+    const Convolved actual =
+        RunConvolution(NewDevice(Precision::kFp32, /*deterministic=*/false),
+                       Shape3x2(6, 2, 1, 2), {3, 4, 9, 7}, &status);
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_EQ(cudnn.algorithm, 1);
+    ExpectSame(actual.y, expected.y);
+    ExpectSame(actual.dx, expected.dx);
+    ExpectSame(actual.dweight, expected.dweight);
+  }
+  // Not one is left.
+  cudnn.broken = {1};
+  const LogMessages log;
+  const Convolved actual =
+      RunConvolution(NewDevice(), Shape3x2(6, 2, 1, 2), {3, 4, 9, 7}, &status);
+  ASSERT_TRUE(status.ok()) << status;
+  ASSERT_EQ(log.all().size(), 6);
+  EXPECT_TRUE(absl::StrContains(log.all()[0],
+                                "algorithm 1 for the forward pass of a "
+                                "convolution of 3 x 4 x 9 x 7"))
+      << log.all()[0];
+  EXPECT_TRUE(absl::StrContains(log.all()[1], "products of matrices compute"));
+  ExpectSame(actual.y, expected.y);
+  ExpectSame(actual.dx, expected.dx);
+  ExpectSame(actual.dweight, expected.dweight);
+}
+
+TEST(EmulatedCudnnConvolution, CannotBeDoneWithout) {
+  InstallEmulatedCudnn(false);
+  const auto device = NewDevice();
+  InstallEmulatedCudnn(true);
+  absl::Status status;
+  RunConvolution(device, Shape3x2(6, 2, 1, 2), {3, 4, 9, 7}, &status);
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(absl::StrContains(status.message(), "convolutions need cuDNN"))
+      << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), "libcudnn.so.")) << status;
 }
 
 // Each pass stands for itself: the other two stay with cuDNN.
-TEST(CudnnConvolution, PassesWithoutAnAlgorithmAreProductsOfMatrices) {
+TEST(EmulatedCudnnConvolution, PassesWithoutAnAlgorithmAreProductsOfMatrices) {
   const Shape input = {3, 4, 9, 7};
   for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
-    EmulatedLayerDeviceOptions options;
-    options.precision = precision;
     absl::Status status;
-    EmulatedLayerDevice products(options);
-    const Convolved expected =
-        RunConvolution(&products, Shape3x2(6, 2, 1, 2), input, &status);
+    const Convolved expected = RunConvolution(
+        NewProducts(precision), Shape3x2(6, 2, 1, 2), input, &status);
     const std::pair<const char*, const char*> passes[] = {
         {"forward", "forward pass"},
         {"backward_data", "input's gradient"},
@@ -216,9 +257,8 @@ TEST(CudnnConvolution, PassesWithoutAnAlgorithmAreProductsOfMatrices) {
       FakeCudnn cudnn;
       cudnn.only_atomics = {pass};
       const LogMessages log;
-      CudnnDevice device(CudnnConvolutionOptions(), options);
-      const Convolved actual =
-          RunConvolution(&device, Shape3x2(6, 2, 1, 2), input, &status);
+      const Convolved actual = RunConvolution(
+          NewDevice(precision), Shape3x2(6, 2, 1, 2), input, &status);
       ASSERT_TRUE(status.ok()) << status;
       ASSERT_EQ(log.all().size(), 1);
       EXPECT_EQ(log.all()[0],
@@ -228,7 +268,7 @@ TEST(CudnnConvolution, PassesWithoutAnAlgorithmAreProductsOfMatrices) {
                              " of a convolution of 3 x 4 x 9 x 7 with 6 "
                              "kernels of 3 x 2, stride 2, padding 1, groups 2, "
                              "which products of matrices compute"));
-      EXPECT_EQ(cudnn.num_calls, 2);
+      EXPECT_EQ(cudnn.num_calls, 4);
       const double tolerance = precision == Precision::kFp32 ? 1e-5 : 0.02;
       ExpectSame(actual.y, expected.y, tolerance);
       ExpectSame(actual.dx, expected.dx, tolerance);
@@ -238,7 +278,11 @@ TEST(CudnnConvolution, PassesWithoutAnAlgorithmAreProductsOfMatrices) {
   }
 }
 
-TEST(CudnnConvolution, TheFastestAlgorithmOfEachPassIsTakenWhereBitsMayVary) {
+TEST(EmulatedCudnnConvolution,
+     TheFastestAlgorithmOfEachPassIsTakenWhereBitsMayVary) {
+  ConvolutionGeometry g;
+  g.batch = 1, g.channels = 2, g.height = g.width = 4, g.out_channels = 4;
+  g.kernel_height = 3, g.kernel_width = 2, g.out_height = 2, g.out_width = 3;
   for (const int fastest : {1, 3}) {
     FakeCudnn cudnn;
     cudnn.milliseconds = {{1, fastest == 1 ? 1 : 5}, {3, 2}};
@@ -248,23 +292,21 @@ TEST(CudnnConvolution, TheFastestAlgorithmOfEachPassIsTakenWhereBitsMayVary) {
     options.trials = &trials;
     const LogMessages log;
     {
-      CudnnDevice device(options);
-      absl::Status status;
-      const ConvolutionShape shape = Shape3x2(4, 1, 0, 1);
+      const auto device = NewDevice();
       const auto plan = [&] {
-        return PlanCudaConvolution(&device, shape,
-                                   ActivationDesc::Plain({1, 2, 4, 4}));
+        return PlanCudnnConvolution(device.get(), device->Cudnn().value(),
+                                    options, g);
       };
-      ASSERT_TRUE(plan().ok());
+      const auto planned = plan();
+      ASSERT_TRUE(planned.ok()) << planned.status();
       const int tried = cudnn.num_calls;
-      // Three passes, two algorithms, at most four runs.
-      EXPECT_GE(tried, 3 * 2 * 2);
-      EXPECT_LE(tried, 3 * 2 * 4);
+      // Three passes, two algorithms, at most four runs; and one more.
+      EXPECT_GE(tried, 3 * (2 * 2 + 1));
+      EXPECT_LE(tried, 3 * (2 * 4 + 1));
+      EXPECT_EQ(cudnn.algorithm, fastest);
       ASSERT_TRUE(plan().ok());
-      EXPECT_EQ(cudnn.num_calls, tried) << "the same convolution, tried again";
-      RunConvolution(&device, shape, {1, 2, 4, 4}, &status);
-      ASSERT_TRUE(status.ok()) << status;
-      EXPECT_EQ(cudnn.num_calls, tried + 3);
+      EXPECT_EQ(cudnn.num_calls, tried + 3)
+          << "the same convolution, tried again";
       EXPECT_EQ(cudnn.algorithm, fastest);
     }
     ASSERT_EQ(log.all().size(), 3);
@@ -278,47 +320,52 @@ TEST(CudnnConvolution, TheFastestAlgorithmOfEachPassIsTakenWhereBitsMayVary) {
   }
 }
 
-TEST(CudnnConvolution, NothingIsTriedWhereBitsMustBeTheSame) {
+TEST(EmulatedCudnnConvolution, NothingIsTimedWhereBitsMustBeTheSame) {
   FakeCudnn cudnn;
-  Trials trials(TimerOf(cudnn));
-  CudnnConvolutionOptions options;
-  options.trials = &trials;
-  CudnnDevice device(options);
-  const auto planned = PlanCudaConvolution(&device, Shape3x2(4, 1, 0, 1),
-                                           ActivationDesc::Plain({1, 2, 4, 4}));
+  const int64_t timings = ptx::NumTimings();
+  const auto planned =
+      CudaNnKernels(NewDevice())
+          .PlanConvolution(Shape3x2(4, 1, 0, 1),
+                           ActivationDesc::Plain({1, 2, 4, 4}));
   ASSERT_TRUE(planned.ok()) << planned.status();
-  EXPECT_EQ(cudnn.num_calls, 0);
+  EXPECT_EQ(cudnn.num_calls, 3);  // Whether they run.
+  EXPECT_EQ(ptx::NumTimings(), timings);
 }
 
-TEST(CudnnConvolution, ErrorsNameTheCallAndNothingIsLeftBehind) {
-  const std::pair<const char*, const char*> calls[] = {
+TEST(EmulatedCudnnConvolution, ErrorsNameTheCallAndNothingIsLeftBehind) {
+  struct Case {
+    const char* call;
+    const char* name;
+    bool planning = true;
+  };
+  const Case calls[] = {
       {"set_tensor", "cudnnSetTensor4dDescriptor"},
       {"set_filter", "cudnnSetFilter4dDescriptor"},
       {"set_convolution", "cudnnSetConvolution2dDescriptor"},
       {"set_math_type", "cudnnSetConvolutionMathType"},
       {"set_group_count", "cudnnSetConvolutionGroupCount"},
       {"heuristics", "cudnnGetConvolutionForwardAlgorithm_v7"},
-      {"forward", "cudnnConvolutionForward"},
-      {"backward_data", "cudnnConvolutionBackwardData"},
-      {"backward_filter", "cudnnConvolutionBackwardFilter"}};
-  for (const auto& [call, name] : calls) {
+      {"forward", "cudnnConvolutionForward", false},
+      {"backward_data", "cudnnConvolutionBackwardData", false},
+      {"backward_filter", "cudnnConvolutionBackwardFilter", false}};
+  for (const Case& c : calls) {
     FakeCudnn cudnn;
-    cudnn.failing = call;
-    {
-      CudnnDevice device{CudnnConvolutionOptions()};
-      absl::Status status;
-      RunConvolution(&device, Shape3x2(4, 1, 0, 1), {1, 2, 4, 4}, &status);
-      EXPECT_EQ(status.code(), absl::StatusCode::kInternal) << status;
-      EXPECT_TRUE(absl::StrContains(status.message(), name)) << status;
-    }
-    EXPECT_EQ(cudnn.num_descriptors, 0) << call;
+    if (c.planning) cudnn.failing = c.call;
+    absl::Status status;
+    RunConvolution(NewDevice(), Shape3x2(4, 1, 0, 1), {1, 2, 4, 4}, &status,
+                   [&] { cudnn.failing = c.call; });
+    EXPECT_EQ(status.code(), absl::StatusCode::kInternal) << status;
+    EXPECT_TRUE(absl::StrContains(status.message(), c.name)) << status;
+    EXPECT_EQ(cudnn.num_descriptors, 0) << c.call;
   }
 }
 
 // If the library is installed, it has every function; without a device, the
 // error says what is missing.
-TEST(CudnnFunctions, AreFoundWhereTheLibraryIs) {
+TEST(EmulatedCudnnFunctions, AreFoundWhereTheLibraryIs) {
+  UseInstalledLibraries(true);
   const auto cudnn = LoadCudnn();
+  UseInstalledLibraries(false);
   if (!cudnn.ok()) {
     EXPECT_EQ(cudnn.status().code(), absl::StatusCode::kUnavailable);
     EXPECT_TRUE(absl::StrContains(cudnn.status().message(), "libcudnn"))

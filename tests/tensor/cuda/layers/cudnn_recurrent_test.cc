@@ -1,7 +1,7 @@
 // How recurrent layers are passed to cuDNN, using a fake one that computes them
 // from their equations.
 
-#include "tensor/cuda/libraries/cudnn_recurrent.h"
+#include "tensor/cuda/sequences/cudnn_recurrent.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,37 +14,24 @@
 #include "gtest/gtest.h"
 #include "tensor/cuda/layer_device/bfloat16.h"
 #include "tensor/cuda/nn/cuda_layout.h"
-#include "tensor/cuda/sequences/cuda_recurrent.h"
+#include "tensor/cuda/sequences/cuda_sequence_kernels.h"
 #include "tensor/precision.h"
+#include "tests/ptx/device.h"
 #include "tests/tensor/activations.h"
-#include "tests/tensor/cuda/layers/emulated_layer_device.h"
+#include "tests/tensor/cuda/emulated_libraries.h"
 #include "tests/tensor/cuda/layers/fake_cudnn.h"
+#include "tests/tensor/cuda/layers/layer_device_for_test.h"
 
 namespace ps {
 namespace {
 
-EmulatedLayerDeviceOptions With(Precision precision) {
-  EmulatedLayerDeviceOptions options;
+// A device whose recurrent layers are cuDNN's.
+std::shared_ptr<LayerDevice> NewCudnnDevice(Precision precision) {
+  CudaNnOptions options;
   options.precision = precision;
-  return options;
+  options.cudnn_recurrent = true;
+  return NewLayerDeviceForTest(options);
 }
-
-// An emulated device whose recurrent layers are cuDNN's.
-class CudnnDevice final : public EmulatedLayerDevice {
- public:
-  explicit CudnnDevice(Precision precision,
-                       const CudnnFunctions& functions = FakeCudnn::Functions())
-      : EmulatedLayerDevice(With(precision)),
-        handle_(CudnnHandle::Create(functions, nullptr).value()) {}
-
-  absl::StatusOr<std::unique_ptr<RecurrentOp>> PlanRecurrent(
-      const RecurrentShape& shape, const ActivationDesc& input) override {
-    return PlanCudnnRecurrent(this, handle_, shape, input);
-  }
-
- private:
-  const std::shared_ptr<CudnnHandle> handle_;
-};
 
 constexpr int64_t kSteps = 5, kBatch = 3, kFeatures = 4, kHidden = 6;
 
@@ -59,101 +46,80 @@ RecurrentShape ShapeOf(RecurrentShape::Cell cell) {
 class Layer {
  public:
   // plain_input: the input is floats, as a model's own input is.
-  Layer(LayerDevice* device, const RecurrentShape& shape, bool plain_input)
-      : device_(device),
+  Layer(std::shared_ptr<LayerDevice> device, const RecurrentShape& shape,
+        bool plain_input)
+      : device_(std::move(device)),
         input_(plain_input ? ActivationDesc::Plain({kSteps, kBatch, kFeatures})
-                           : CudaActivation(device->storage(),
+                           : CudaActivation(device_->storage(),
                                             {kSteps, kBatch, kFeatures})) {
-    auto op = PlanCudaRecurrent(device, shape, input_);
+    auto op = CudaSequenceKernels(device_, 1).PlanRecurrent(shape, input_);
     status_ = op.status();
     if (!status_.ok()) return;
     op_ = *std::move(op);
     const int64_t rows = shape.num_gates() * kHidden;
     const int64_t sizes[] = {rows * kFeatures, rows * kHidden, rows, rows};
     for (int i = 0; i < 4; ++i) {
-      weights_[i] = Floats(sizes[i], 10 + i, /*offset=*/3);
-      gradients_[i] = Floats(sizes[i], 20 + i, /*offset=*/1);
-      gradient_sizes_[i] = sizes[i];
+      weights_.emplace_back(device_.get(), Storage::kFloat,
+                            RandomValues(sizes[i], 10 + i), /*offset=*/3);
+      gradients_.emplace_back(device_.get(), Storage::kFloat,
+                              RandomValues(sizes[i], 20 + i), /*offset=*/1);
     }
-    x_ = Activation(input_, 1);
-    y_ = Activation(op_->output(), 2);
-    dy_ = Activation(op_->output(), 3);
-    dx_ = Activation(input_, 4);
+    for (const uint64_t seed : {1, 2, 3, 4}) {
+      const ActivationDesc& desc =
+          seed == 1 || seed == 4 ? input_ : op_->output();
+      activations_.emplace_back(device_.get(), desc,
+                                RandomValues(NumElements(desc.shape), seed));
+    }
   }
 
   RecurrentOp& op() { return *op_; }
   const absl::Status& status() const { return status_; }
 
   std::vector<float> Forward(uint64_t seed) {
-    Fill(input_, seed, x_);
-    status_ = op_->Forward(
-        x_, {weights_[0], weights_[1], weights_[2], weights_[3]}, y_);
+    x().Set(RandomValues(NumElements(input_.shape), seed));
+    status_ = op_->Forward(x().floats(), Weights(), y().floats());
     EXPECT_TRUE(status_.ok()) << status_;
-    const std::vector<float> y = Values(op_->output(), y_);
+    const std::vector<float> values = y().Values();
     // As a later layer that works in place might do.
-    Fill(op_->output(), 99, y_);
-    return y;
+    y().Set(RandomValues(NumElements(op_->output().shape), 99));
+    return values;
   }
 
   // dx and the gradients of the weights.
   std::vector<std::vector<float>> Backward(bool with_dx = true) {
     RecurrentOp::BackwardArguments a;
-    a.x = x_;
-    a.dy = dy_;
-    a.weights = {weights_[0], weights_[1], weights_[2], weights_[3]};
-    a.dx = with_dx ? dx_ : nullptr;
-    a.gradients = {gradients_[0], gradients_[1], gradients_[2], gradients_[3]};
+    a.x = x().floats();
+    a.dy = activations_[2].floats();
+    a.weights = Weights();
+    a.dx = with_dx ? dx().floats() : nullptr;
+    a.gradients = {gradients_[0].floats(), gradients_[1].floats(),
+                   gradients_[2].floats(), gradients_[3].floats()};
     status_ = op_->Backward(a);
     EXPECT_TRUE(status_.ok()) << status_;
     std::vector<std::vector<float>> all;
-    if (with_dx) all.push_back(Values(input_, dx_));
-    for (int i = 0; i < 4; ++i) {
-      all.emplace_back(gradients_[i], gradients_[i] + gradient_sizes_[i]);
+    if (with_dx) all.push_back(dx().Values());
+    for (const DeviceValues& gradient : gradients_) {
+      all.push_back(gradient.Values());
     }
     return all;
   }
 
  private:
-  float* Floats(int64_t n, uint64_t seed, int64_t offset = 0) {
-    arrays_.push_back(DeviceArray<float>::Create(device_, n + offset).value());
-    float* const data = arrays_.back().data() + offset;
-    const std::vector<float> values = RandomValues(n, seed);
-    std::copy(values.begin(), values.end(), data);
-    return data;
+  RecurrentOp::Weights Weights() const {
+    return {weights_[0].floats(), weights_[1].floats(), weights_[2].floats(),
+            weights_[3].floats()};
   }
-  float* Activation(const ActivationDesc& desc, uint64_t seed) {
-    float* const memory = Floats(desc.num_floats, seed);
-    Fill(desc, seed, memory);
-    return memory;
-  }
-  static void Fill(const ActivationDesc& desc, uint64_t seed, float* memory) {
-    const std::vector<float> values =
-        RandomValues(NumElements(desc.shape), seed);
-    if (desc.layout == nullptr) {
-      std::copy(values.begin(), values.end(), memory);
-    } else {
-      std::copy(values.begin(), values.end(), Elements<Bfloat16>(memory));
-    }
-  }
-  static std::vector<float> Values(const ActivationDesc& desc, float* memory) {
-    const int64_t n = NumElements(desc.shape);
-    if (desc.layout == nullptr) return {memory, memory + n};
-    const Bfloat16* const elements = Elements<Bfloat16>(memory);
-    return {elements, elements + n};
-  }
+  const DeviceValues& x() const { return activations_[0]; }
+  const DeviceValues& y() const { return activations_[1]; }
+  const DeviceValues& dx() const { return activations_[3]; }
 
-  LayerDevice* const device_;
+  const std::shared_ptr<LayerDevice> device_;
   const ActivationDesc input_;
   absl::Status status_;
   std::unique_ptr<RecurrentOp> op_;
-  std::vector<DeviceArray<float>> arrays_;
-  float* weights_[4] = {};
-  float* gradients_[4] = {};
-  int64_t gradient_sizes_[4] = {};
-  float* x_ = nullptr;
-  float* y_ = nullptr;
-  float* dy_ = nullptr;
-  float* dx_ = nullptr;
+  std::vector<DeviceValues> weights_;
+  std::vector<DeviceValues> gradients_;
+  std::vector<DeviceValues> activations_;  // x, y, dy, dx.
 };
 
 void ExpectNear(const std::vector<float>& actual,
@@ -166,7 +132,7 @@ constexpr RecurrentShape::Cell kCells[] = {RecurrentShape::Cell::kLstm,
                                            RecurrentShape::Cell::kGru};
 
 // Over two windows, the second of which starts from the state of the first.
-TEST(CudnnRecurrent, EqualsOurKernels) {
+TEST(EmulatedCudnnRecurrent, EqualsOurKernels) {
   for (const auto cell : kCells) {
     for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
       for (const bool plain_input : {true, false}) {
@@ -174,10 +140,9 @@ TEST(CudnnRecurrent, EqualsOurKernels) {
           FakeCudnn cudnn;
           cudnn.weights_in_order = in_order;
           {
-            EmulatedLayerDevice kernels(With(precision));
-            CudnnDevice device(precision);
-            Layer expected(&kernels, ShapeOf(cell), plain_input);
-            Layer actual(&device, ShapeOf(cell), plain_input);
+            Layer expected(NewLayerDeviceForTest(precision), ShapeOf(cell),
+                           plain_input);
+            Layer actual(NewCudnnDevice(precision), ShapeOf(cell), plain_input);
             ASSERT_TRUE(actual.status().ok()) << actual.status();
             for (const uint64_t window : {50, 51}) {
               ExpectNear(actual.Forward(window), expected.Forward(window),
@@ -199,11 +164,11 @@ TEST(CudnnRecurrent, EqualsOurKernels) {
   }
 }
 
-TEST(CudnnRecurrent, ResetForgetsTheStateAndDxMayBeLeftOut) {
+TEST(EmulatedCudnnRecurrent, ResetForgetsTheStateAndDxMayBeLeftOut) {
   FakeCudnn cudnn;
   for (const auto cell : kCells) {
-    CudnnDevice device(Precision::kBf16);
-    Layer layer(&device, ShapeOf(cell), /*plain_input=*/true);
+    Layer layer(NewCudnnDevice(Precision::kBf16), ShapeOf(cell),
+                /*plain_input=*/true);
     const std::vector<float> first = layer.Forward(50);
     EXPECT_NE(layer.Forward(50), first);
     layer.op().ResetState();
@@ -217,36 +182,39 @@ TEST(CudnnRecurrent, ResetForgetsTheStateAndDxMayBeLeftOut) {
 }
 
 // The gates that lie together are copied together.
-TEST(CudnnRecurrent, AllocatesNothingWhenItRunsAndCopiesWholeArrays) {
+TEST(EmulatedCudnnRecurrent, AllocatesNothingWhenItRunsAndCopiesWholeArrays) {
   for (const bool in_order : {true, false}) {
     FakeCudnn cudnn;
     cudnn.weights_in_order = in_order;
-    CudnnDevice device(Precision::kFp32);
-    Layer layer(&device, ShapeOf(RecurrentShape::Cell::kLstm), true);
-    const int64_t planned = device.num_allocations();
-    ASSERT_EQ(device.num_calls(), 0);  // Planning only allocates.
+    Layer layer(NewCudnnDevice(Precision::kFp32),
+                ShapeOf(RecurrentShape::Cell::kLstm), true);
+    const int64_t planned = ptx::NumAllocations();
+    const int64_t calls = ptx::NumCalls();
     layer.Forward(50);
-    // The state's two arrays, the weights' four or sixteen, the output.
-    EXPECT_EQ(device.num_calls(), in_order ? 2 + 4 + 1 : 2 + 16 + 1);
+    // The state's two arrays, the weights' four or sixteen, the output, and
+    // seven copies of the test's, each with the choice of the device; cuDNN's
+    // call; and the test's three waits.
+    EXPECT_EQ(ptx::NumCalls() - calls,
+              2 * ((in_order ? 2 + 4 + 1 : 2 + 16 + 1) + 5) + 1 + 3);
     layer.Backward();
-    EXPECT_EQ(device.num_allocations(), planned);
+    EXPECT_EQ(ptx::NumAllocations(), planned);
   }
 }
 
-TEST(CudnnRecurrent, PrecisionReachesTheLibrary) {
+TEST(EmulatedCudnnRecurrent, PrecisionReachesTheLibrary) {
   FakeCudnn cudnn;
   for (const auto& [precision, math] :
        {std::make_pair(Precision::kFp32, CUDNN_FMA_MATH),
         std::make_pair(Precision::kTf32, CUDNN_DEFAULT_MATH),
         std::make_pair(Precision::kBf16, CUDNN_TENSOR_OP_MATH)}) {
-    CudnnDevice device(precision);
-    const Layer layer(&device, ShapeOf(RecurrentShape::Cell::kGru), true);
+    const Layer layer(NewCudnnDevice(precision),
+                      ShapeOf(RecurrentShape::Cell::kGru), true);
     ASSERT_TRUE(layer.status().ok()) << layer.status();
     EXPECT_EQ(cudnn.math, math);
   }
 }
 
-TEST(CudnnRecurrent, ErrorsNameTheCallAndNothingIsLeftBehind) {
+TEST(EmulatedCudnnRecurrent, ErrorsNameTheCallAndNothingIsLeftBehind) {
   const std::pair<const char*, const char*> calls[] = {
       {"set_rnn",
        "bfloat16, which cuDNN supports since 9.13: "
@@ -261,8 +229,8 @@ TEST(CudnnRecurrent, ErrorsNameTheCallAndNothingIsLeftBehind) {
     cudnn.failing = call;
     cudnn.failure = CUDNN_STATUS_NOT_SUPPORTED;
     {
-      CudnnDevice device(Precision::kBf16);
-      const Layer layer(&device, ShapeOf(RecurrentShape::Cell::kLstm), true);
+      const Layer layer(NewCudnnDevice(Precision::kBf16),
+                        ShapeOf(RecurrentShape::Cell::kLstm), true);
       const absl::Status& status = layer.status();
       EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented) << status;
       EXPECT_TRUE(absl::StrContains(
@@ -276,8 +244,10 @@ TEST(CudnnRecurrent, ErrorsNameTheCallAndNothingIsLeftBehind) {
 
 // If the library is installed, its descriptors accept everything that they are
 // given; this needs no device.
-TEST(CudnnRecurrent, DescriptorsOfTheLibraryTakeEveryLayer) {
+TEST(EmulatedCudnnRecurrent, DescriptorsOfTheLibraryTakeEveryLayer) {
+  UseInstalledLibraries(true);
   const auto found = LoadCudnn();
+  UseInstalledLibraries(false);
   if (!found.ok()) GTEST_SKIP() << found.status().message();
   FakeCudnn cudnn;
   CudnnFunctions functions = *found;
@@ -292,11 +262,15 @@ TEST(CudnnRecurrent, DescriptorsOfTheLibraryTakeEveryLayer) {
   for (const auto cell : kCells) {
     for (const Precision precision :
          {Precision::kFp32, Precision::kTf32, Precision::kBf16}) {
-      CudnnDevice device(precision, functions);
-      const Layer layer(&device, ShapeOf(cell), true);
-      EXPECT_TRUE(absl::StrContains(layer.status().message(),
-                                    "cudnnGetRNNWeightSpaceSize"))
-          << layer.status();
+      const auto device = NewLayerDeviceForTest(precision);
+      const auto handle = CudnnHandle::Create(functions, device->stream());
+      const absl::Status status =
+          PlanCudnnRecurrent(device.get(), handle.value(), ShapeOf(cell),
+                             ActivationDesc::Plain({kSteps, kBatch, kFeatures}))
+              .status();
+      EXPECT_TRUE(
+          absl::StrContains(status.message(), "cudnnGetRNNWeightSpaceSize"))
+          << status;
     }
   }
 }

@@ -251,12 +251,9 @@ void Compute(const Product& p, const void* a, const Layout& la, const void* b,
 
 }  // namespace
 
-FakeCublasLt::FakeCublasLt() {
-  CHECK(fake == nullptr);
-  fake = this;
-}
+FakeCublasLt::FakeCublasLt() : before_(fake) { fake = this; }
 
-FakeCublasLt::~FakeCublasLt() { fake = nullptr; }
+FakeCublasLt::~FakeCublasLt() { fake = before_; }
 
 CublasLtFunctions FakeCublasLt::Functions() {
   CublasLtFunctions f;
@@ -358,9 +355,12 @@ CublasLtFunctions FakeCublasLt::Functions() {
       std::memset(workspace, 0xff, workspace_bytes);
       Compute(p, a, la, b, lb, d, ld);
     };
-    if (fake->queue != nullptr) return fake->queue(stream, work);
-    work();
-    return Call("matmul");
+    if (fake->queue == nullptr) {
+      work();
+      return Call("matmul");
+    }
+    const cublasStatus_t queued = fake->queue(stream, work);
+    return queued == CUBLAS_STATUS_SUCCESS ? Call("matmul") : queued;
   };
   return f;
 }

@@ -8,11 +8,11 @@
 #include <map>
 #include <string>
 
-#include "tensor/cuda/libraries/cublas_lt_functions.h"
+#include "tensor/cuda/libraries/cublas_functions.h"
 
 namespace ps {
 
-// Only one may exist at a time; its functions work as long as it exists.
+// The functions are those of the latest that exists.
 class FakeCublasLt {
  public:
   // The order in which the heuristics return the algorithms that fit the
@@ -39,8 +39,10 @@ class FakeCublasLt {
   std::string failing;
   cublasStatus_t failure = CUBLAS_STATUS_EXECUTION_FAILED;
   // Runs a product's work in the order of its stream; null: immediately.
-  std::function<cublasStatus_t(cudaStream_t stream, std::function<void()> work)>
-      queue;
+  using Queue = cublasStatus_t (*)(cudaStream_t stream,
+                                   std::function<void()> work);
+  Queue queue = default_queue;
+  inline static Queue default_queue = nullptr;
   // Which of the correct and deterministic algorithms exist.
   bool has_aligned = true;
   bool has_any = true;
@@ -56,6 +58,9 @@ class FakeCublasLt {
   std::atomic<int> num_products = 0;
   std::atomic<int> num_heuristics = 0;
   std::atomic<int> num_descriptors = 0;  // Live descriptors and handles.
+
+ private:
+  FakeCublasLt* const before_;
 };
 
 }  // namespace ps

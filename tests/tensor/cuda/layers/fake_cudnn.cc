@@ -45,7 +45,9 @@ cudnnStatus_t Heuristics(const char* pass, int requested, int* returned,
     found[i].memory = 0;  // For other math than the descriptor's.
     found[i].determinism = algorithms[i] == kAtomics ? CUDNN_NON_DETERMINISTIC
                                                      : CUDNN_DETERMINISTIC;
-    found[i].mathType = CUDNN_TENSOR_OP_MATH;
+    // Not the same for all.
+    found[i].mathType =
+        algorithms[i] == kAtomics ? CUDNN_DEFAULT_MATH : CUDNN_TENSOR_OP_MATH;
   }
   return Call("heuristics");
 }
@@ -120,6 +122,7 @@ cudnnStatus_t Run(cudnnHandle_t handle, Pass pass, const char* name,
     fake->elapsed_milliseconds += time->second;
   }
   fake->math = c.math;
+  if (fake->broken.count(algorithm) > 0) return CUDNN_STATUS_EXECUTION_FAILED;
   if (workspace_bytes < kWorkspaceBytes || algorithm == kHuge) {
     return CUDNN_STATUS_BAD_PARAM_SIZE_INSUFFICIENT;
   }
@@ -142,12 +145,9 @@ cudnnStatus_t Run(cudnnHandle_t handle, Pass pass, const char* name,
 
 FakeCudnn* fake_cudnn::fake = nullptr;
 
-FakeCudnn::FakeCudnn() {
-  CHECK(fake == nullptr);
-  fake = this;
-}
+FakeCudnn::FakeCudnn() : before_(fake) { fake = this; }
 
-FakeCudnn::~FakeCudnn() { fake = nullptr; }
+FakeCudnn::~FakeCudnn() { fake = before_; }
 
 CudnnFunctions FakeCudnn::Functions() {
   CudnnFunctions f;

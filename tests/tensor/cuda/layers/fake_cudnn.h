@@ -13,7 +13,7 @@
 
 namespace ps {
 
-// Only one may exist at a time; its functions work as long as it exists.
+// The functions are those of the latest that exists.
 class FakeCudnn {
  public:
   FakeCudnn();
@@ -30,9 +30,13 @@ class FakeCudnn {
   // The return value of the call with this name ("forward").
   std::string failing;
   cudnnStatus_t failure = CUDNN_STATUS_EXECUTION_FAILED;
-  // Runs a convolution's work in the order of its stream; null: immediately.
-  std::function<cudnnStatus_t(cudaStream_t stream, std::function<void()> work)>
-      queue;
+  // Runs a layer's work in the order of its stream; null: immediately.
+  using Queue = cudnnStatus_t (*)(cudaStream_t stream,
+                                  std::function<void()> work);
+  Queue queue = default_queue;
+  inline static Queue default_queue = nullptr;
+  // Algorithms of convolutions that the heuristics propose, and that fail.
+  std::set<int> broken;
   // The passes ("backward_data") that have no deterministic algorithm.
   std::set<std::string> only_atomics;
   // How long each algorithm takes, and the time that all have taken.
@@ -48,6 +52,9 @@ class FakeCudnn {
   std::atomic<cudnnMathType_t> math = CUDNN_DEFAULT_MATH;
   std::atomic<int> num_calls = 0;        // Calls of convolutions.
   std::atomic<int> num_descriptors = 0;  // Live descriptors and handles.
+
+ private:
+  FakeCudnn* const before_;
 };
 
 }  // namespace ps

@@ -1,5 +1,5 @@
-// Products with an epilogue on the emulated device, and on a real one by its
-// library, compared with sums in double, at round and odd sizes.
+// Products with an epilogue by cuBLASLt, compared with sums in double, at round
+// and odd sizes.
 
 #include <algorithm>
 #include <cmath>
@@ -12,80 +12,23 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "tensor/cuda/layer_device/cuda_layer_device.h"
-#include "tensor/cuda/layer_device/fused_product.h"
 #include "tensor/cuda/layer_device/layer_device.h"
+#include "tensor/cuda/layer_device/matrix_product.h"
 #include "tensor/precision.h"
 #include "tests/tensor/activations.h"
-#include "tests/tensor/cuda/layers/emulated_layer_device.h"
+#include "tests/tensor/cuda/layers/layer_device_for_test.h"
 #include "tests/tensor/require_device.h"
 
 namespace ps {
 namespace {
 
-absl::StatusOr<std::unique_ptr<LayerDevice>> NewDevice(const std::string& name,
-                                                       Precision precision) {
-  if (name == "cuda") {
-    CudaNnOptions options;
-    options.precision = precision;
-    return NewCudaLayerDevice(options);
-  }
-  EmulatedLayerDeviceOptions options;
-  options.precision = precision;
-  options.protect_memory = true;
-  return std::make_unique<EmulatedLayerDevice>(options);
-}
+using Array = DeviceValues;
 
-// An array on the device, `offset` elements after an aligned address.
-class Array {
- public:
-  Array(LayerDevice* device, Storage storage, const std::vector<float>& values,
-        int64_t offset)
-      : device_(device),
-        storage_(storage),
-        size_(static_cast<int64_t>(values.size())) {
-    const int64_t element = StorageBytes(storage);
-    memory_ = device->Allocate((size_ + offset) * element).value();
-    data_ = static_cast<char*>(memory_.get()) + offset * element;
-    staged_ = device->AllocateHost(size_ * element).value();
-    WithElementOf(storage, [&](auto type) {
-      std::copy(values.begin(), values.end(),
-                static_cast<decltype(type)*>(staged_.get()));
-    });
-    EXPECT_TRUE(
-        device->CopyFromHost(staged_.get(), size_ * element, data_).ok());
-  }
-
-  void* data() const { return data_; }
-  std::vector<float> Values() const {
-    const absl::Status status = device_->CopyToHost(
-        data_, size_ * StorageBytes(storage_), staged_.get());
-    EXPECT_TRUE(status.ok()) << status;
-    return WithElementOf(storage_, [&](auto type) {
-      const auto* const begin =
-          static_cast<const decltype(type)*>(staged_.get());
-      return std::vector<float>(begin, begin + size_);
-    });
-  }
-
- private:
-  LayerDevice* const device_;  // Not owned.
-  const Storage storage_;
-  const int64_t size_;
-  std::shared_ptr<void> memory_;
-  std::shared_ptr<void> staged_;
-  void* data_;
-};
-
-class FusedProducts
-    : public testing::TestWithParam<std::tuple<std::string, Precision>> {
+class FusedProducts : public testing::TestWithParam<Precision> {
  protected:
   void SetUp() override {
-    const auto& [name, precision] = GetParam();
-    if (name == "cuda") PS_REQUIRE_DEVICE();
-    auto device = NewDevice(name, precision);
-    ASSERT_TRUE(device.ok()) << device.status();
-    device_ = *std::move(device);
+    PS_REQUIRE_DEVICE();
+    device_ = NewLayerDeviceForTest(GetParam());
   }
 
   // The relative effect of rounding one factor on a product.
@@ -159,7 +102,7 @@ class FusedProducts
     return true;
   }
 
-  std::unique_ptr<LayerDevice> device_;
+  std::shared_ptr<LayerDevice> device_;
 };
 
 TEST_P(FusedProducts, EqualSumsInDouble) {
@@ -180,10 +123,6 @@ TEST_P(FusedProducts, EqualSumsInDouble) {
       SCOPED_TRACE(what);
       const bool does_forward = Check(forward, Epilogue::kAddBias, offset);
       const bool does_gradient = Check(gradient, Epilogue::kSumA, offset);
-      if (std::get<0>(GetParam()) != "cuda") {
-        EXPECT_TRUE(does_forward);
-        EXPECT_TRUE(does_gradient);
-      }
       // Which of them a library supports is up to the library.
       std::cout << what << ": bias " << (does_forward ? "fused" : "apart")
                 << ", its gradient " << (does_gradient ? "fused" : "apart")
@@ -192,15 +131,12 @@ TEST_P(FusedProducts, EqualSumsInDouble) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Devices, FusedProducts,
-    testing::Combine(testing::Values("cuda", "cuda_emulated"),
-                     testing::Values(Precision::kFp32, Precision::kTf32,
-                                     Precision::kBf16)),
-    [](const testing::TestParamInfo<FusedProducts::ParamType>& info) {
-      return absl::StrCat(std::get<0>(info.param), "_",
-                          PrecisionName(std::get<1>(info.param)));
-    });
+INSTANTIATE_TEST_SUITE_P(OnDevice, FusedProducts,
+                         testing::Values(Precision::kFp32, Precision::kTf32,
+                                         Precision::kBf16),
+                         [](const testing::TestParamInfo<Precision>& info) {
+                           return std::string(PrecisionName(info.param));
+                         });
 
 }  // namespace
 }  // namespace ps

@@ -13,47 +13,50 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tensor/cuda/nn/cuda_convolution.h"
+#include "tensor/cuda/nn/convolution_products.h"
 #include "tensor/cuda/nn/cuda_layout.h"
 #include "tensor/cuda/nn/cuda_nn_kernels.h"
 #include "tensor/cuda/sequences/cuda_sequence_kernels.h"
+#include "tests/ptx/device.h"
 #include "tests/tensor/activations.h"
-#include "tests/tensor/cuda/layers/emulated_layer_device.h"
+#include "tests/tensor/cuda/layers/layer_device_for_test.h"
 
 namespace ps {
 namespace {
 
-// Arrays on an emulated device, which the host may read.
+// Arrays on a device.
 class Arrays {
  public:
   explicit Arrays(LayerDevice* device) : device_(device) {}
 
-  float* Random(int64_t n, uint64_t seed) {
-    const std::vector<float> values = RandomValues(n, seed);
-    return std::copy(values.begin(), values.end(), Zeros(n)) - n;
+  float* Put(const std::vector<float>& values) {
+    arrays_.emplace_back(device_, Storage::kFloat, values);
+    return arrays_.back().floats();
   }
+  float* Random(int64_t n, uint64_t seed) { return Put(RandomValues(n, seed)); }
   // For an activation: both halves of each float are numbers.
   float* RandomLike(const ActivationDesc& desc, uint64_t seed) {
-    if (desc.layout == nullptr) return Random(desc.num_floats, seed);
-    const std::vector<float> values = RandomValues(2 * desc.num_floats, seed);
-    float* const memory = Zeros(desc.num_floats);
-    std::copy(values.begin(), values.end(),
-              reinterpret_cast<Bfloat16*>(memory));
-    return memory;
+    const int64_t n = (desc.layout == nullptr ? 1 : 2) * desc.num_floats;
+    arrays_.emplace_back(device_, desc, RandomValues(n, seed));
+    return arrays_.back().floats();
   }
-  float* Zeros(int64_t n) {
-    arrays_.push_back(DeviceArray<float>::Create(device_, n).value());
-    return arrays_.back().data();
+  float* Zeros(int64_t n) { return Put(std::vector<float>(n)); }
+  // A number of the host's that belongs to the results.
+  float* HostNumber() {
+    host_.push_back(std::make_unique<float>(0.0f));
+    return host_.back().get();
   }
-  // The bits of all elements of all arrays.
+  // All elements of all arrays.
   std::vector<float> Values() const {
     std::vector<float> values;
-    for (const DeviceArray<float>& array : arrays_) {
-      values.insert(values.end(), array.data(), array.data() + array.size());
+    for (const DeviceValues& array : arrays_) {
+      const std::vector<float> each = array.Values();
+      values.insert(values.end(), each.begin(), each.end());
     }
+    for (const auto& number : host_) values.push_back(*number);
     return values;
   }
   std::vector<uint32_t> Bits() const {
@@ -65,7 +68,8 @@ class Arrays {
 
  private:
   LayerDevice* const device_;  // Not owned.
-  std::vector<DeviceArray<float>> arrays_;
+  std::vector<DeviceValues> arrays_;
+  std::vector<std::unique_ptr<float>> host_;
 };
 
 // A planned operation: runs one iteration.
@@ -141,7 +145,7 @@ Iteration Loss(std::shared_ptr<SoftmaxCrossEntropyOp> op,
   const int64_t batch = desc.shape[0];
   float* const logits = arrays->RandomLike(desc, 1);
   float* const dlogits = arrays->Zeros(desc.num_floats);
-  float* const loss = arrays->Zeros(1);
+  float* const loss = arrays->HostNumber();
   return [=] {
     const std::vector<int32_t> labels(batch, 1);
     const auto result = op->Run(logits, labels.data(), dlogits);
@@ -152,10 +156,11 @@ Iteration Loss(std::shared_ptr<SoftmaxCrossEntropyOp> op,
 
 Iteration Embedding(std::shared_ptr<EmbeddingOp> op, int64_t num_tokens,
                     int64_t table_size, Arrays* arrays) {
-  float* const tokens = arrays->Zeros(num_tokens);
+  std::vector<float> numbers(num_tokens);
   for (int64_t i = 0; i < num_tokens; ++i) {
-    tokens[i] = static_cast<float>(i % 3);
+    numbers[i] = static_cast<float>(i % 3);
   }
+  float* const tokens = arrays->Put(numbers);
   float* const table = arrays->Random(table_size, 1);
   float* const y = arrays->Zeros(op->output().num_floats);
   float* const dy = arrays->RandomLike(op->output(), 2);
@@ -217,8 +222,8 @@ std::vector<Layer> Layers() {
          [=](const Device& device, Arrays* arrays) {
            const ActivationDesc input =
                plain ? ActivationDesc::Plain({3, 2, 41, 40}) : Images(device);
-           return Affine(NewNnKernelsOn(device)
-                             ->PlanConvolution(ThreeByThree(4), input)
+           return Affine(CudaNnKernels(device)
+                             .PlanConvolution(ThreeByThree(4), input)
                              .value(),
                          input, 4 * 2 * 9, 4, arrays);
          }});
@@ -227,7 +232,7 @@ std::vector<Layer> Layers() {
          [=](const Device& device, Arrays* arrays) {
            const ActivationDesc input =
                plain ? ActivationDesc::Plain({131, 7}) : Laid(device, {131, 7});
-           return Affine(NewNnKernelsOn(device)->PlanLinear(5, input).value(),
+           return Affine(CudaNnKernels(device).PlanLinear(5, input).value(),
                          input, 5 * 7, 5, arrays);
          }});
   }
@@ -237,42 +242,42 @@ std::vector<Layer> Layers() {
          shape.window = 3;
          shape.padding = 1;
          const ActivationDesc input = Images(device);
-         return Unary(NewNnKernelsOn(device)->PlanPooling(shape, input).value(),
+         return Unary(CudaNnKernels(device).PlanPooling(shape, input).value(),
                       input, arrays);
        }});
   layers.push_back(
       {"GlobalPooling", [](const Device& device, Arrays* arrays) {
          const ActivationDesc input = Images(device);
-         return Unary(NewNnKernelsOn(device)->PlanGlobalPooling(input).value(),
+         return Unary(CudaNnKernels(device).PlanGlobalPooling(input).value(),
                       input, arrays);
        }});
   layers.push_back(
       {"AdaptivePooling", [](const Device& device, Arrays* arrays) {
          const ActivationDesc input = Images(device);
          return Unary(
-             NewNnKernelsOn(device)->PlanAdaptivePooling(7, 7, input).value(),
+             CudaNnKernels(device).PlanAdaptivePooling(7, 7, input).value(),
              input, arrays);
        }});
   layers.push_back({"Reorder", [](const Device& device, Arrays* arrays) {
                       const ActivationDesc input = Images(device);
                       return Unary(
-                          NewNnKernelsOn(device)->PlanReorder(input).value(),
+                          CudaNnKernels(device).PlanReorder(input).value(),
                           input, arrays);
                     }});
-  layers.push_back({"BatchNorm", [](const Device& device, Arrays* arrays) {
-                      BatchNormShape shape;
-                      shape.relu = true;
-                      const ActivationDesc input = Images(device);
-                      return BatchNorm(NewNnKernelsOn(device)
-                                           ->PlanBatchNorm(shape, input, &input)
-                                           .value(),
-                                       2, arrays);
-                    }});
+  layers.push_back(
+      {"BatchNorm", [](const Device& device, Arrays* arrays) {
+         BatchNormShape shape;
+         shape.relu = true;
+         const ActivationDesc input = Images(device);
+         return BatchNorm(
+             CudaNnKernels(device).PlanBatchNorm(shape, input, &input).value(),
+             2, arrays);
+       }});
   layers.push_back(
       {"Loss", [](const Device& device, Arrays* arrays) {
          const ActivationDesc logits = Laid(device, {3, 777});
          return Loss(
-             NewNnKernelsOn(device)->PlanSoftmaxCrossEntropy(logits).value(),
+             CudaNnKernels(device).PlanSoftmaxCrossEntropy(logits).value(),
              logits, arrays);
        }});
   layers.push_back(
@@ -281,8 +286,8 @@ std::vector<Layer> Layers() {
          shape.num_rows = 4;
          shape.features = 5;
          return Embedding(
-             NewSequenceKernelsOn(device, 1)
-                 ->PlanEmbedding(shape, ActivationDesc::Plain({60, 9}))
+             CudaSequenceKernels(device, 1)
+                 .PlanEmbedding(shape, ActivationDesc::Plain({60, 9}))
                  .value(),
              60 * 9, 20, arrays);
        }});
@@ -295,8 +300,8 @@ std::vector<Layer> Layers() {
            shape.cell = cell;
            shape.hidden = 6;
            const ActivationDesc input = Laid(device, {5, 33, 4});
-           return Recurrent(NewSequenceKernelsOn(device, 1)
-                                ->PlanRecurrent(shape, input)
+           return Recurrent(CudaSequenceKernels(device, 1)
+                                .PlanRecurrent(shape, input)
                                 .value(),
                             input, 6, shape.num_gates(), arrays);
          }});
@@ -304,24 +309,27 @@ std::vector<Layer> Layers() {
   return layers;
 }
 
-class LayerOnDevice
+class EmulatedLayer
     : public testing::TestWithParam<std::tuple<Precision, bool, size_t>> {
  protected:
+  ~EmulatedLayer() override {
+    ptx::FailCallsAfter(-1, cudaSuccess);
+    ptx::SetOrder(ptx::Order::kForward);
+  }
+
+  std::shared_ptr<LayerDevice> NewDevice() const {
+    CudaNnOptions options;
+    options.precision = std::get<0>(GetParam());
+    options.use_cublas_lt = std::get<1>(GetParam());
+    return NewLayerDeviceForTest(options);
+  }
   Iteration Plan(const std::shared_ptr<LayerDevice>& device, Arrays* arrays) {
     return Layers()[std::get<2>(GetParam())].plan(device, arrays);
   }
 
-  EmulatedLayerDeviceOptions Options() const {
-    EmulatedLayerDeviceOptions options;
-    options.precision = std::get<0>(GetParam());
-    options.fused_products = std::get<1>(GetParam());
-    return options;
-  }
-
-  std::vector<uint32_t> RunTwice(EmulatedOrder order) {
-    EmulatedLayerDeviceOptions options = Options();
-    options.order = order;
-    const auto device = std::make_shared<EmulatedLayerDevice>(options);
+  std::vector<uint32_t> RunTwice(ptx::Order order) {
+    ptx::SetOrder(order);
+    const auto device = NewDevice();
     Arrays arrays(device.get());
     const Iteration iteration = Plan(device, &arrays);
     for (int i = 0; i < 2; ++i) {
@@ -332,48 +340,49 @@ class LayerOnDevice
   }
 };
 
-TEST_P(LayerOnDevice, AllocatesNothingWhenItRuns) {
-  const auto device = std::make_shared<EmulatedLayerDevice>(Options());
+TEST_P(EmulatedLayer, AllocatesNothingWhenItRuns) {
+  const auto device = NewDevice();
   Arrays arrays(device.get());
   const Iteration iteration = Plan(device, &arrays);
-  const int64_t planned = device->num_allocations();
+  const int64_t planned = ptx::NumAllocations();
   ASSERT_TRUE(iteration().ok());
   ASSERT_TRUE(iteration().ok());
-  EXPECT_EQ(device->num_allocations(), planned);
+  EXPECT_EQ(ptx::NumAllocations(), planned);
 }
 
-TEST_P(LayerOnDevice, AnyOrderOfThreadsGivesTheSameBits) {
-  EXPECT_EQ(RunTwice(EmulatedOrder::kForward),
-            RunTwice(EmulatedOrder::kBackward));
+TEST_P(EmulatedLayer, AnyOrderOfThreadsGivesTheSameBits) {
+  const std::vector<uint32_t> expected = RunTwice(ptx::Order::kForward);
+  EXPECT_EQ(RunTwice(ptx::Order::kBackward), expected);
+  EXPECT_EQ(RunTwice(ptx::Order::kShuffled), expected);
 }
 
-TEST_P(LayerOnDevice, EveryFailureOfTheDeviceComesBack) {
-  const auto good = std::make_shared<EmulatedLayerDevice>(Options());
-  Arrays arrays(good.get());
-  const Iteration iteration = Plan(good, &arrays);
-  ASSERT_EQ(good->num_calls(), 0);  // Planning only allocates.
+TEST_P(EmulatedLayer, EveryFailureOfTheDeviceComesBack) {
+  const auto device = NewDevice();
+  Arrays arrays(device.get());
+  const Iteration iteration = Plan(device, &arrays);
+  int64_t before = ptx::NumCalls();
   ASSERT_TRUE(iteration().ok());
-  const int64_t calls = good->num_calls();
+  const int64_t calls = ptx::NumCalls() - before;
   ASSERT_GT(calls, 0);
   for (int64_t i = 0; i < calls; ++i) {
-    EmulatedLayerDeviceOptions options = Options();
-    options.failing_call = i;
-    const auto bad = std::make_shared<EmulatedLayerDevice>(options);
-    Arrays bad_arrays(bad.get());
-    const absl::Status status = Plan(bad, &bad_arrays)();
-    EXPECT_TRUE(absl::StrContains(status.message(), "made to fail"))
-        << "call " << i << ": " << status;
+    before = ptx::NumCalls();
+    ptx::FailCallsAfter(static_cast<int>(i), cudaErrorIllegalAddress);
+    const absl::Status status = iteration();
+    ptx::FailCallsAfter(-1, cudaSuccess);
+    EXPECT_THAT(std::string(status.message()),
+                testing::ContainsRegex("(an emulated error|CUBLAS_|CUDNN_)"))
+        << "call " << i;
     // No call is made after the failure.
-    EXPECT_EQ(bad->num_calls(), i + 1);
+    EXPECT_EQ(ptx::NumCalls(), before + i + 1) << status;
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Layers, LayerOnDevice,
+    Layers, EmulatedLayer,
     testing::Combine(testing::Values(Precision::kFp32, Precision::kBf16),
                      testing::Bool(),
                      testing::Range<size_t>(0, Layers().size())),
-    [](const testing::TestParamInfo<LayerOnDevice::ParamType>& info) {
+    [](const testing::TestParamInfo<EmulatedLayer::ParamType>& info) {
       return absl::StrCat(PrecisionName(std::get<0>(info.param)),
                           std::get<1>(info.param) ? "_" : "_Unfused",
                           Layers()[std::get<2>(info.param)].name);
@@ -381,27 +390,38 @@ INSTANTIATE_TEST_SUITE_P(
 
 // Images in several chunks, where the last one is smaller, give the same
 // convolution.
-TEST(ColumnConvolution, ChunksOfImagesChangeRoundingAlone) {
-  ConvolutionShape shape = ThreeByThree(6);
-  shape.groups = 2;
-  shape.stride = 2;
-  const ActivationDesc input = ActivationDesc::Plain({7, 4, 9, 8});
+TEST(EmulatedConvolutionProducts, ChunksOfImagesChangeRoundingAlone) {
+  ConvolutionGeometry g;
+  g.batch = 7, g.channels = 4, g.height = 9, g.width = 8;
+  g.out_channels = 6, g.out_height = 5, g.out_width = 4;
+  g.kernel_height = g.kernel_width = 3;
+  g.stride = 2, g.padding = 1, g.groups = 2;
   // For one image: 4 channels x 9 kernel elements x 5 x 4 outputs.
   constexpr int64_t kImageBytes = 4 * 9 * 5 * 4 * sizeof(float);
   for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
-    const auto run = [&](int64_t max_column_bytes) {
-      EmulatedLayerDeviceOptions options;
-      options.precision = precision;
-      const auto device = std::make_shared<EmulatedLayerDevice>(options);
+    const auto device = NewLayerDeviceForTest(precision);
+    const ActivationDesc images = Laid(device, {7, 4, 9, 8});
+    const ActivationDesc outputs = Laid(device, {7, 6, 5, 4});
+    const ActivationDesc weights = Laid(device, {6 * 2 * 9});
+    const auto run = [&](int64_t max_row_bytes) {
       Arrays arrays(device.get());
-      std::shared_ptr<AffineOp> op =
-          PlanCudaConvolution(device.get(), shape, input, max_column_bytes)
-              .value();
-      const Iteration iteration = Affine(op, input, 6 * 2 * 9, 6, &arrays);
-      EXPECT_TRUE(iteration().ok());
+      const auto convolution =
+          PlanConvolutionProducts(device.get(), g, max_row_bytes).value();
+      const float* const x = arrays.RandomLike(images, 1);
+      const float* const weight = arrays.RandomLike(weights, 2);
+      const float* const dy = arrays.RandomLike(outputs, 3);
+      absl::Status status =
+          convolution->Forward(x, weight, arrays.RandomLike(outputs, 4));
+      EXPECT_TRUE(status.ok()) << status;
+      status =
+          convolution->BackwardData(weight, dy, arrays.RandomLike(images, 5));
+      EXPECT_TRUE(status.ok()) << status;
+      status =
+          convolution->BackwardWeights(x, dy, arrays.Zeros(g.num_weights()));
+      EXPECT_TRUE(status.ok()) << status;
       return arrays.Values();
     };
-    const std::vector<float> whole = run(kMaxColumnBytes);
+    const std::vector<float> whole = run(kMaxRowBytes);
     for (const int64_t images : {0, 1, 2, 3, 6, 7, 8}) {
       ExpectClose(run(images * kImageBytes),
                   std::vector<double>(whole.begin(), whole.end()), 1e-5);

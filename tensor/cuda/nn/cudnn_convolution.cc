@@ -1,0 +1,454 @@
+#include "tensor/cuda/nn/cudnn_convolution.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "glog/logging.h"
+#include "tensor/cuda/layer_device/bfloat16.h"
+#include "tensor/cuda/nn/reorder.h"
+
+namespace ps {
+namespace {
+
+constexpr int64_t kAlignmentBytes = 256;
+
+// cuDNN's kernels read vectors of 16 bytes. Activations have their own memory
+// and are aligned, but a layer's weights can begin anywhere in the model's
+// vector.
+bool IsAligned(const void* data) {
+  return reinterpret_cast<uintptr_t>(data) % 16 == 0;
+}
+
+constexpr int kMaxAlgorithms = 16;
+
+std::string NameOf(const ConvolutionGeometry& g) {
+  return absl::StrCat(g.batch, " x ", g.channels, " x ", g.height, " x ",
+                      g.width, " with ", g.out_channels, " kernels of ",
+                      g.kernel_height, " x ", g.kernel_width, ", stride ",
+                      g.stride, ", padding ", g.padding, ", groups ", g.groups);
+}
+
+struct Algorithm {
+  int number = 0;  // Of the pass's own enumeration.
+  cudnnMathType_t math = CUDNN_FMA_MATH;
+  size_t workspace_bytes = 0;
+};
+
+class CudnnConvolution final : public ConvolutionPasses {
+ public:
+  CudnnConvolution(LayerDevice* device, std::shared_ptr<CudnnHandle> handle,
+                   const CudnnConvolutionOptions& options,
+                   const ConvolutionGeometry& geometry)
+      : device_(device),
+        handle_(std::move(handle)),
+        options_(options),
+        weight_bytes_(
+            (geometry.num_weights() * StorageBytes(device->storage()) +
+             kAlignmentBytes - 1) /
+            kAlignmentBytes * kAlignmentBytes),
+        geometry_(geometry) {}
+
+  ~CudnnConvolution() override {
+    // Nothing useful can be done about errors here.
+    if (x_ != nullptr) cudnn().destroy_tensor(x_);
+    if (y_ != nullptr) cudnn().destroy_tensor(y_);
+    if (weights_ != nullptr) cudnn().destroy_filter(weights_);
+    if (convolution_ != nullptr) cudnn().destroy_convolution(convolution_);
+  }
+
+  absl::Status Plan() {
+    PS_RETURN_IF_ERROR(Describe(geometry_));
+    PS_ASSIGN_OR_RETURN(const std::vector<Algorithm> forward,
+                        ForwardAlgorithms());
+    PS_ASSIGN_OR_RETURN(const std::vector<Algorithm> data,
+                        BackwardDataAlgorithms());
+    PS_ASSIGN_OR_RETURN(const std::vector<Algorithm> filter,
+                        BackwardFilterAlgorithms());
+    TrialArrays on;
+    PS_ASSIGN_OR_RETURN(
+        forward_, Choose("forward pass", forward, &on, [&](const Algorithm& a) {
+          return RunForward(a, on.workspace.get(), on.x.get(), on.weight.get(),
+                            on.y.get());
+        }));
+    PS_ASSIGN_OR_RETURN(
+        backward_data_,
+        Choose("input's gradient", data, &on, [&](const Algorithm& a) {
+          return RunBackwardData(a, on.workspace.get(), on.weight.get(),
+                                 on.y.get(), on.x.get());
+        }));
+    PS_ASSIGN_OR_RETURN(
+        backward_filter_,
+        Choose("weights' gradient", filter, &on, [&](const Algorithm& a) {
+          return RunBackwardFilter(a, on.workspace.get(), on.x.get(),
+                                   on.y.get(), on.weight.get());
+        }));
+    size_t workspace = 0;
+    for (const auto& pass : {forward_, backward_data_, backward_filter_}) {
+      if (pass.has_value()) {
+        workspace = std::max(workspace, pass->workspace_bytes);
+      }
+    }
+    return device_->ReserveScratch(weight_bytes_ +
+                                   static_cast<int64_t>(workspace));
+  }
+
+  bool Computes(ConvolutionPass pass) const override {
+    switch (pass) {
+      case ConvolutionPass::kForward:
+        return forward_.has_value();
+      case ConvolutionPass::kBackwardData:
+        return backward_data_.has_value();
+      case ConvolutionPass::kBackwardWeights:
+        return backward_filter_.has_value();
+    }
+    return false;
+  }
+
+  absl::Status Forward(const void* x, const void* weight, void* y) override {
+    PS_RETURN_IF_ERROR(CheckAligned("Forward", x, y));
+    PS_ASSIGN_OR_RETURN(weight, Aligned(weight));
+    return RunForward(*forward_, workspace(), x, weight, y);
+  }
+
+  absl::Status BackwardData(const void* weight, const void* dy,
+                            void* dx) override {
+    PS_RETURN_IF_ERROR(CheckAligned("BackwardData", dy, dx));
+    PS_ASSIGN_OR_RETURN(weight, Aligned(weight));
+    return RunBackwardData(*backward_data_, workspace(), weight, dy, dx);
+  }
+
+  absl::Status BackwardWeights(const void* x, const void* dy,
+                               float* dweight) override {
+    PS_RETURN_IF_ERROR(CheckAligned("BackwardWeights", x, dy));
+    // cuDNN returns a gradient in the weights' type and order.
+    const bool is_bfloat16 = device_->storage() == Storage::kBfloat16;
+    void* const target =
+        IsAligned(dweight) && !is_bfloat16 ? dweight : device_->scratch();
+    PS_RETURN_IF_ERROR(
+        RunBackwardFilter(*backward_filter_, workspace(), x, dy, target));
+    if (target == dweight) return absl::OkStatus();
+    if (!is_bfloat16) return device_->Copy(target, num_weight_bytes_, dweight);
+    return ToPlainOrder(device_,
+                        {geometry_.num_weights(), geometry_.group_channels(),
+                         geometry_.kernel_pixels()},
+                        static_cast<const Bfloat16*>(target), dweight);
+  }
+
+ private:
+  static constexpr float kOne = 1;
+  static constexpr float kZero = 0;
+
+  const CudnnFunctions& cudnn() const { return handle_->functions(); }
+
+  absl::Status ToStatus(cudnnStatus_t status, const char* call) const {
+    return CudnnToStatus(cudnn(), status, call);
+  }
+
+  // Makes the device current, and sets what the algorithm needs.
+  absl::Status Prepare(const Algorithm& algorithm) const {
+    PS_RETURN_IF_ERROR(device_->MakeCurrent());
+    return SetMath(algorithm.math);
+  }
+
+  // cuDNN's arrays while its algorithms are tried, zeroed.
+  struct TrialArrays {
+    std::shared_ptr<void> x, weight, y, workspace;
+    size_t workspace_bytes = 0;
+  };
+
+  absl::Status RunForward(const Algorithm& algorithm, void* workspace,
+                          const void* x, const void* weight, void* y) const {
+    PS_RETURN_IF_ERROR(Prepare(algorithm));
+    return ToStatus(
+        cudnn().forward(
+            handle_->get(), &kOne, x_, x, weights_, weight, convolution_,
+            static_cast<cudnnConvolutionFwdAlgo_t>(algorithm.number), workspace,
+            algorithm.workspace_bytes, &kZero, y_, y),
+        "cudnnConvolutionForward");
+  }
+
+  absl::Status RunBackwardData(const Algorithm& algorithm, void* workspace,
+                               const void* weight, const void* dy,
+                               void* dx) const {
+    PS_RETURN_IF_ERROR(Prepare(algorithm));
+    return ToStatus(
+        cudnn().backward_data(
+            handle_->get(), &kOne, weights_, weight, y_, dy, convolution_,
+            static_cast<cudnnConvolutionBwdDataAlgo_t>(algorithm.number),
+            workspace, algorithm.workspace_bytes, &kZero, x_, dx),
+        "cudnnConvolutionBackwardData");
+  }
+
+  // dweight is of the weights' type and order.
+  absl::Status RunBackwardFilter(const Algorithm& algorithm, void* workspace,
+                                 const void* x, const void* dy,
+                                 void* dweight) const {
+    PS_RETURN_IF_ERROR(Prepare(algorithm));
+    return ToStatus(
+        cudnn().backward_filter(
+            handle_->get(), &kOne, x_, x, y_, dy, convolution_,
+            static_cast<cudnnConvolutionBwdFilterAlgo_t>(algorithm.number),
+            workspace, algorithm.workspace_bytes, &kZero, weights_, dweight),
+        "cudnnConvolutionBackwardFilter");
+  }
+
+  // The workspace comes after the space for aligned weights.
+  void* workspace() const {
+    return static_cast<char*>(device_->scratch()) + weight_bytes_;
+  }
+
+  // The weights, or an aligned copy of them in the scratch.
+  absl::StatusOr<const void*> Aligned(const void* weight) const {
+    if (IsAligned(weight)) return weight;
+    PS_RETURN_IF_ERROR(
+        device_->Copy(weight, num_weight_bytes_, device_->scratch()));
+    return device_->scratch();
+  }
+
+  static absl::Status CheckAligned(const char* method, const void* a,
+                                   const void* b) {
+    if (IsAligned(a) && IsAligned(b)) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("convolution by cuDNN, ", method,
+                     ": an activation is not aligned to 16 bytes"));
+  }
+
+  absl::Status Describe(const ConvolutionGeometry& g) {
+    for (const int64_t size :
+         {g.batch * g.channels * g.pixels(),
+          g.batch * g.out_channels * g.out_pixels(), g.num_weights()}) {
+      if (size > std::numeric_limits<int>::max()) {
+        return absl::UnimplementedError(absl::StrCat(
+            "cuDNN takes arrays of at most 2^31 - 1 elements; one has ", size));
+      }
+    }
+    num_weight_bytes_ = g.num_weights() * StorageBytes(device_->storage());
+    const bool is_bfloat16 = device_->storage() == Storage::kBfloat16;
+    const cudnnDataType_t type =
+        is_bfloat16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT;
+    // For the filter this means KRSC.
+    const cudnnTensorFormat_t format =
+        is_bfloat16 ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW;
+    const auto as_int = [](int64_t extent) { return static_cast<int>(extent); };
+    PS_RETURN_IF_ERROR(
+        ToStatus(cudnn().create_tensor(&x_), "cudnnCreateTensorDescriptor"));
+    PS_RETURN_IF_ERROR(
+        ToStatus(cudnn().create_tensor(&y_), "cudnnCreateTensorDescriptor"));
+    PS_RETURN_IF_ERROR(ToStatus(cudnn().create_filter(&weights_),
+                                "cudnnCreateFilterDescriptor"));
+    PS_RETURN_IF_ERROR(ToStatus(cudnn().create_convolution(&convolution_),
+                                "cudnnCreateConvolutionDescriptor"));
+    PS_RETURN_IF_ERROR(
+        ToStatus(cudnn().set_tensor(x_, format, type, as_int(g.batch),
+                                    as_int(g.channels), as_int(g.height),
+                                    as_int(g.width)),
+                 "cudnnSetTensor4dDescriptor"));
+    PS_RETURN_IF_ERROR(
+        ToStatus(cudnn().set_tensor(y_, format, type, as_int(g.batch),
+                                    as_int(g.out_channels),
+                                    as_int(g.out_height), as_int(g.out_width)),
+                 "cudnnSetTensor4dDescriptor"));
+    PS_RETURN_IF_ERROR(ToStatus(
+        cudnn().set_filter(weights_, type, format, as_int(g.out_channels),
+                           as_int(g.channels / g.groups),
+                           as_int(g.kernel_height), as_int(g.kernel_width)),
+        "cudnnSetFilter4dDescriptor"));
+    PS_RETURN_IF_ERROR(ToStatus(
+        cudnn().set_convolution(
+            convolution_, as_int(g.padding), as_int(g.padding),
+            as_int(g.stride), as_int(g.stride), /*dilation_h=*/1,
+            /*dilation_w=*/1, CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT),
+        "cudnnSetConvolution2dDescriptor"));
+    PS_RETURN_IF_ERROR(
+        ToStatus(cudnn().set_group_count(convolution_, as_int(g.groups)),
+                 "cudnnSetConvolutionGroupCount"));
+    return absl::OkStatus();
+  }
+
+  // The math for which the heuristics rank algorithms. CUDNN_DEFAULT_MATH would
+  // use TF32 for floats.
+  cudnnMathType_t AllowedMath() const {
+    return device_->storage() == Storage::kBfloat16 ? CUDNN_TENSOR_OP_MATH
+           : options_.allow_tf32                    ? CUDNN_DEFAULT_MATH
+                                                    : CUDNN_FMA_MATH;
+  }
+
+  absl::Status SetMath(cudnnMathType_t math) const {
+    return ToStatus(cudnn().set_math_type(convolution_, math),
+                    "cudnnSetConvolutionMathType");
+  }
+
+  // Those of the heuristics' algorithms that meet the options, in the same
+  // order: the best first.
+  template <typename Performance, typename WorkspaceBytes>
+  absl::StatusOr<std::vector<Algorithm>> Suitable(
+      const Performance* found, int num_found,
+      const WorkspaceBytes& workspace_bytes) const {
+    std::vector<Algorithm> suitable;
+    for (int i = 0; i < num_found; ++i) {
+      const Performance& one = found[i];
+      if (one.status != CUDNN_STATUS_SUCCESS) continue;
+      if (options_.deterministic && one.determinism != CUDNN_DETERMINISTIC) {
+        continue;
+      }
+      Algorithm algorithm;
+      algorithm.number = one.algo;
+      algorithm.math =
+          AllowedMath() == CUDNN_FMA_MATH ? CUDNN_FMA_MATH : one.mathType;
+      PS_RETURN_IF_ERROR(SetMath(algorithm.math));
+      if (workspace_bytes(one.algo, &algorithm.workspace_bytes) !=
+          CUDNN_STATUS_SUCCESS) {
+        continue;
+      }
+      if (static_cast<int64_t>(algorithm.workspace_bytes) <=
+          options_.max_workspace_bytes) {
+        suitable.push_back(algorithm);
+      }
+    }
+    return suitable;
+  }
+
+  absl::StatusOr<std::vector<Algorithm>> ForwardAlgorithms() const {
+    int found = 0;
+    cudnnConvolutionFwdAlgoPerf_t algorithms[kMaxAlgorithms];
+    PS_RETURN_IF_ERROR(SetMath(AllowedMath()));
+    PS_RETURN_IF_ERROR(ToStatus(
+        cudnn().forward_algorithms(handle_->get(), x_, weights_, convolution_,
+                                   y_, kMaxAlgorithms, &found, algorithms),
+        "cudnnGetConvolutionForwardAlgorithm_v7"));
+    return Suitable(algorithms, found,
+                    [this](cudnnConvolutionFwdAlgo_t algorithm, size_t* size) {
+                      return cudnn().forward_workspace(handle_->get(), x_,
+                                                       weights_, convolution_,
+                                                       y_, algorithm, size);
+                    });
+  }
+
+  absl::StatusOr<std::vector<Algorithm>> BackwardDataAlgorithms() const {
+    int found = 0;
+    cudnnConvolutionBwdDataAlgoPerf_t algorithms[kMaxAlgorithms];
+    PS_RETURN_IF_ERROR(SetMath(AllowedMath()));
+    PS_RETURN_IF_ERROR(ToStatus(cudnn().backward_data_algorithms(
+                                    handle_->get(), weights_, y_, convolution_,
+                                    x_, kMaxAlgorithms, &found, algorithms),
+                                "cudnnGetConvolutionBackwardDataAlgorithm_v7"));
+    return Suitable(
+        algorithms, found,
+        [this](cudnnConvolutionBwdDataAlgo_t algorithm, size_t* size) {
+          return cudnn().backward_data_workspace(
+              handle_->get(), weights_, y_, convolution_, x_, algorithm, size);
+        });
+  }
+
+  absl::StatusOr<std::vector<Algorithm>> BackwardFilterAlgorithms() const {
+    int found = 0;
+    cudnnConvolutionBwdFilterAlgoPerf_t algorithms[kMaxAlgorithms];
+    PS_RETURN_IF_ERROR(SetMath(AllowedMath()));
+    PS_RETURN_IF_ERROR(ToStatus(
+        cudnn().backward_filter_algorithms(handle_->get(), x_, y_, convolution_,
+                                           weights_, kMaxAlgorithms, &found,
+                                           algorithms),
+        "cudnnGetConvolutionBackwardFilterAlgorithm_v7"));
+    return Suitable(
+        algorithms, found,
+        [this](cudnnConvolutionBwdFilterAlgo_t algorithm, size_t* size) {
+          return cudnn().backward_filter_workspace(
+              handle_->get(), x_, y_, convolution_, weights_, algorithm, size);
+        });
+  }
+
+  // The first algorithm that runs: the fastest where bits may vary, otherwise
+  // in the heuristics' order, since which one is the fastest on a busy device
+  // depends on its load, and so would the bits. The heuristics also propose
+  // algorithms that fail. None if there is no algorithm.
+  template <typename Run>
+  absl::StatusOr<std::optional<Algorithm>> Choose(
+      const char* pass, std::vector<Algorithm> algorithms, TrialArrays* arrays,
+      const Run& run) const {
+    const std::string work =
+        absl::StrCat("the ", pass, " of a convolution of ", NameOf(geometry_));
+    const auto try_one = [&](const Algorithm& algorithm) -> absl::Status {
+      PS_RETURN_IF_ERROR(Allocate(algorithm, arrays));
+      return run(algorithm);
+    };
+    if (!options_.deterministic && options_.trials != nullptr) {
+      const int fastest = options_.trials->Fastest(
+          work, static_cast<int>(algorithms.size()),
+          [&](int number) { return try_one(algorithms[number]); });
+      if (fastest > 0) std::swap(algorithms[0], algorithms[fastest]);
+    }
+    for (const Algorithm& algorithm : algorithms) {
+      const absl::Status status = try_one(algorithm);
+      // Without memory to try it, it is taken untried.
+      if (status.ok() || absl::IsResourceExhausted(status)) return algorithm;
+      if (absl::IsUnavailable(status)) return status;
+      LOG(INFO) << "algorithm " << algorithm.number << " for " << work
+                << " fails: " << status.message();
+    }
+    LOG(INFO) << "cuDNN has no "
+              << (options_.deterministic ? "deterministic " : "")
+              << "algorithm with at most "
+              << (options_.max_workspace_bytes >> 20)
+              << " MiB of workspace for " << work
+              << ", which products of matrices compute";
+    return std::nullopt;
+  }
+
+  // Makes room for a trial of the algorithm.
+  absl::Status Allocate(const Algorithm& algorithm, TrialArrays* arrays) const {
+    if (arrays->x == nullptr) {
+      const int64_t element = StorageBytes(device_->storage());
+      const ConvolutionGeometry& g = geometry_;
+      PS_ASSIGN_OR_RETURN(arrays->weight, device_->Allocate(num_weight_bytes_));
+      PS_ASSIGN_OR_RETURN(arrays->y,
+                          device_->Allocate(g.batch * g.out_channels *
+                                            g.out_pixels() * element));
+      PS_ASSIGN_OR_RETURN(arrays->x, device_->Allocate(g.batch * g.channels *
+                                                       g.pixels() * element));
+    }
+    if (arrays->workspace == nullptr ||
+        arrays->workspace_bytes < algorithm.workspace_bytes) {
+      arrays->workspace.reset();
+      PS_ASSIGN_OR_RETURN(
+          arrays->workspace,
+          device_->Allocate(static_cast<int64_t>(algorithm.workspace_bytes)));
+      arrays->workspace_bytes = algorithm.workspace_bytes;
+    }
+    return absl::OkStatus();
+  }
+
+  LayerDevice* const device_;  // Not owned.
+  const std::shared_ptr<CudnnHandle> handle_;
+  const CudnnConvolutionOptions options_;
+  const int64_t weight_bytes_;    // Space for the weights, rounded up.
+  int64_t num_weight_bytes_ = 0;  // Their exact size.
+  const ConvolutionGeometry geometry_;
+  cudnnTensorDescriptor_t x_ = nullptr;
+  cudnnTensorDescriptor_t y_ = nullptr;
+  cudnnFilterDescriptor_t weights_ = nullptr;
+  cudnnConvolutionDescriptor_t convolution_ = nullptr;
+  std::optional<Algorithm> forward_;
+  std::optional<Algorithm> backward_data_;
+  std::optional<Algorithm> backward_filter_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ConvolutionPasses>> PlanCudnnConvolution(
+    LayerDevice* device, std::shared_ptr<CudnnHandle> handle,
+    const CudnnConvolutionOptions& options,
+    const ConvolutionGeometry& geometry) {
+  auto convolution = std::make_unique<CudnnConvolution>(
+      device, std::move(handle), options, geometry);
+  PS_RETURN_IF_ERROR(Annotate(convolution->Plan(), "cuDNN"));
+  return convolution;
+}
+
+}  // namespace ps
