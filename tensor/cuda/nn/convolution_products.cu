@@ -152,17 +152,11 @@ class ConvolutionProducts final : public ConvolutionPasses {
                       int64_t max_row_bytes)
       : device_(device),
         g_(geometry),
-        images_are_rows_(kChannelsLast && g_.kernel_pixels() == 1 &&
-                         g_.stride == 1 && g_.padding == 0),
         row_(g_.groups * g_.kernel_size()),
-        images_(images_are_rows_
-                    ? g_.batch
-                    : std::clamp<int64_t>(
-                          max_row_bytes / (image_rows() * kFloatBytes), 1,
-                          g_.batch)) {}
+        images_(std::clamp<int64_t>(
+            max_row_bytes / (image_rows() * kFloatBytes), 1, g_.batch)) {}
 
   absl::Status ReserveScratch() {
-    if (images_are_rows_) return absl::OkStatus();
     return device_->ReserveScratch(
         (images_ * image_rows() +
          (kChannelsLast ? g_.num_weights() : images_ * image_outputs())) *
@@ -213,17 +207,11 @@ class ConvolutionProducts final : public ConvolutionPasses {
         product.a_stride = g_.out_channels;
         product.b = GroupWeights(weight, group);
         product.c_stride = row_;
-        if (images_are_rows_) {
-          product.result = device_->storage();
-          product.c = result + group * g_.kernel_size();
-        } else {
-          // Kept as floats, so that values are not rounded before they are
-          // added up.
-          product.c = row_gradients() + group * g_.kernel_size();
-        }
+        // Kept as floats, so that values are not rounded before they are
+        // added up.
+        product.c = row_gradients() + group * g_.kernel_size();
         PS_RETURN_IF_ERROR(device_->Multiply(product));
       }
-      if (images_are_rows_) return absl::OkStatus();
       return AddRowGradients(device_, g_, images * image_inputs(),
                              row_gradients(), result);
     });
@@ -231,9 +219,7 @@ class ConvolutionProducts final : public ConvolutionPasses {
 
   absl::Status BackwardWeights(const void* x, const void* dy,
                                float* dweight) override {
-    // For a kernel of one pixel the order is PyTorch's either way.
-    const bool reorders = kChannelsLast && !images_are_rows_;
-    float* const sums = reorders ? after_rows() : dweight;
+    float* const sums = kChannelsLast ? after_rows() : dweight;
     PS_RETURN_IF_ERROR(
         ForEachChunk([&](int64_t first, int64_t images) -> absl::Status {
           PS_ASSIGN_OR_RETURN(const T* const rows, Rows(x, first, images));
@@ -256,7 +242,7 @@ class ConvolutionProducts final : public ConvolutionPasses {
           }
           return absl::OkStatus();
         }));
-    if (!reorders) return absl::OkStatus();
+    if (!kChannelsLast) return absl::OkStatus();
     return ToPlainOrder<float>(
         device_, {g_.num_weights(), g_.group_channels(), g_.kernel_pixels()},
         sums, dweight);
@@ -298,7 +284,6 @@ class ConvolutionProducts final : public ConvolutionPasses {
 
   absl::StatusOr<const T*> Rows(const void* x, int64_t first, int64_t images) {
     const T* const from = static_cast<const T*>(x) + first * image_inputs();
-    if (images_are_rows_) return from;
     T* const rows = static_cast<T*>(device_->scratch());
     PS_RETURN_IF_ERROR(
         MakeRows(device_, g_, images * image_rows(), from, rows));
@@ -320,7 +305,6 @@ class ConvolutionProducts final : public ConvolutionPasses {
 
   LayerDevice* const device_;  // Not owned.
   const ConvolutionGeometry g_;
-  const bool images_are_rows_;
   const int64_t row_;     // Elements of a row.
   const int64_t images_;  // Images per product.
 };

@@ -26,8 +26,6 @@ bool IsAligned(const void* data) {
   return reinterpret_cast<uintptr_t>(data) % 16 == 0;
 }
 
-constexpr int kMaxAlgorithms = 16;
-
 std::string NameOf(const ConvolutionGeometry& g) {
   return absl::StrCat(g.batch, " x ", g.channels, " x ", g.height, " x ",
                       g.width, " with ", g.out_channels, " kernels of ",
@@ -41,6 +39,44 @@ struct Algorithm {
   size_t workspace_bytes = 0;
 };
 
+// A pass computes the array c from a and b. Of each pass cuDNN has three
+// functions, with the same parameters but for the types.
+template <typename Performance, typename Number, typename A, typename B,
+          typename C>
+struct Pass {
+  using Heuristics = cudnnStatus_t (*)(cudnnHandle_t, A, B,
+                                       cudnnConvolutionDescriptor_t, C, int,
+                                       int*, Performance*);
+  using Workspace = cudnnStatus_t (*)(cudnnHandle_t, A, B,
+                                      cudnnConvolutionDescriptor_t, C, Number,
+                                      size_t*);
+  using Run = cudnnStatus_t (*)(cudnnHandle_t, const void*, A, const void*, B,
+                                const void*, cudnnConvolutionDescriptor_t,
+                                Number, void*, size_t, const void*, C, void*);
+  const char* what;
+  const char* run_name;
+  const char* heuristics_name;
+  Heuristics heuristics;
+  Workspace workspace;
+  Run run;
+  A a;
+  B b;
+  C c;
+};
+
+using ForwardFunctions =
+    Pass<cudnnConvolutionFwdAlgoPerf_t, cudnnConvolutionFwdAlgo_t,
+         cudnnTensorDescriptor_t, cudnnFilterDescriptor_t,
+         cudnnTensorDescriptor_t>;
+using DataFunctions =
+    Pass<cudnnConvolutionBwdDataAlgoPerf_t, cudnnConvolutionBwdDataAlgo_t,
+         cudnnFilterDescriptor_t, cudnnTensorDescriptor_t,
+         cudnnTensorDescriptor_t>;
+using FilterFunctions =
+    Pass<cudnnConvolutionBwdFilterAlgoPerf_t, cudnnConvolutionBwdFilterAlgo_t,
+         cudnnTensorDescriptor_t, cudnnTensorDescriptor_t,
+         cudnnFilterDescriptor_t>;
+
 class CudnnConvolution final : public ConvolutionPasses {
  public:
   CudnnConvolution(LayerDevice* device, std::shared_ptr<CudnnHandle> handle,
@@ -49,11 +85,9 @@ class CudnnConvolution final : public ConvolutionPasses {
       : device_(device),
         handle_(std::move(handle)),
         options_(options),
-        weight_bytes_(
-            (geometry.num_weights() * StorageBytes(device->storage()) +
-             kAlignmentBytes - 1) /
-            kAlignmentBytes * kAlignmentBytes),
-        geometry_(geometry) {}
+        geometry_(geometry),
+        weight_bytes_(geometry.num_weights() *
+                      StorageBytes(device->storage())) {}
 
   ~CudnnConvolution() override {
     // Nothing useful can be done about errors here.
@@ -65,37 +99,20 @@ class CudnnConvolution final : public ConvolutionPasses {
 
   absl::Status Plan() {
     PS_RETURN_IF_ERROR(Describe(geometry_));
-    PS_ASSIGN_OR_RETURN(const std::vector<Algorithm> forward,
-                        ForwardAlgorithms());
-    PS_ASSIGN_OR_RETURN(const std::vector<Algorithm> data,
-                        BackwardDataAlgorithms());
-    PS_ASSIGN_OR_RETURN(const std::vector<Algorithm> filter,
-                        BackwardFilterAlgorithms());
     TrialArrays on;
-    PS_ASSIGN_OR_RETURN(
-        forward_, Choose("forward pass", forward, &on, [&](const Algorithm& a) {
-          return RunForward(a, on.workspace.get(), on.x.get(), on.weight.get(),
-                            on.y.get());
-        }));
-    PS_ASSIGN_OR_RETURN(
-        backward_data_,
-        Choose("input's gradient", data, &on, [&](const Algorithm& a) {
-          return RunBackwardData(a, on.workspace.get(), on.weight.get(),
-                                 on.y.get(), on.x.get());
-        }));
-    PS_ASSIGN_OR_RETURN(
-        backward_filter_,
-        Choose("weights' gradient", filter, &on, [&](const Algorithm& a) {
-          return RunBackwardFilter(a, on.workspace.get(), on.x.get(),
-                                   on.y.get(), on.weight.get());
-        }));
+    PS_ASSIGN_OR_RETURN(forward_,
+                        Choose(ForwardPass(), &on, &on.x, &on.weight, &on.y));
+    PS_ASSIGN_OR_RETURN(backward_data_,
+                        Choose(DataPass(), &on, &on.weight, &on.y, &on.x));
+    PS_ASSIGN_OR_RETURN(backward_filter_,
+                        Choose(FilterPass(), &on, &on.x, &on.y, &on.weight));
     size_t workspace = 0;
     for (const auto& pass : {forward_, backward_data_, backward_filter_}) {
       if (pass.has_value()) {
         workspace = std::max(workspace, pass->workspace_bytes);
       }
     }
-    return device_->ReserveScratch(weight_bytes_ +
+    return device_->ReserveScratch(WorkspaceOffset() +
                                    static_cast<int64_t>(workspace));
   }
 
@@ -114,14 +131,14 @@ class CudnnConvolution final : public ConvolutionPasses {
   absl::Status Forward(const void* x, const void* weight, void* y) override {
     PS_RETURN_IF_ERROR(CheckAligned("Forward", x, y));
     PS_ASSIGN_OR_RETURN(weight, Aligned(weight));
-    return RunForward(*forward_, workspace(), x, weight, y);
+    return Run(ForwardPass(), *forward_, workspace(), x, weight, y);
   }
 
   absl::Status BackwardData(const void* weight, const void* dy,
                             void* dx) override {
     PS_RETURN_IF_ERROR(CheckAligned("BackwardData", dy, dx));
     PS_ASSIGN_OR_RETURN(weight, Aligned(weight));
-    return RunBackwardData(*backward_data_, workspace(), weight, dy, dx);
+    return Run(DataPass(), *backward_data_, workspace(), weight, dy, dx);
   }
 
   absl::Status BackwardWeights(const void* x, const void* dy,
@@ -132,9 +149,9 @@ class CudnnConvolution final : public ConvolutionPasses {
     void* const target =
         IsAligned(dweight) && !is_bfloat16 ? dweight : device_->scratch();
     PS_RETURN_IF_ERROR(
-        RunBackwardFilter(*backward_filter_, workspace(), x, dy, target));
+        Run(FilterPass(), *backward_filter_, workspace(), x, dy, target));
     if (target == dweight) return absl::OkStatus();
-    if (!is_bfloat16) return device_->Copy(target, num_weight_bytes_, dweight);
+    if (!is_bfloat16) return device_->Copy(target, weight_bytes_, dweight);
     return ToPlainOrder(device_,
                         {geometry_.num_weights(), geometry_.group_channels(),
                          geometry_.kernel_pixels()},
@@ -142,8 +159,11 @@ class CudnnConvolution final : public ConvolutionPasses {
   }
 
  private:
-  static constexpr float kOne = 1;
-  static constexpr float kZero = 0;
+  // cuDNN's arrays while its algorithms are tried, zeroed.
+  struct TrialArrays {
+    std::shared_ptr<void> x, weight, y, workspace;
+    size_t workspace_bytes = 0;
+  };
 
   const CudnnFunctions& cudnn() const { return handle_->functions(); }
 
@@ -151,64 +171,68 @@ class CudnnConvolution final : public ConvolutionPasses {
     return CudnnToStatus(cudnn(), status, call);
   }
 
-  // Makes the device current, and sets what the algorithm needs.
-  absl::Status Prepare(const Algorithm& algorithm) const {
+  ForwardFunctions ForwardPass() const {
+    return {"forward pass",
+            "cudnnConvolutionForward",
+            "cudnnGetConvolutionForwardAlgorithm_v7",
+            cudnn().forward_algorithms,
+            cudnn().forward_workspace,
+            cudnn().forward,
+            x_,
+            weights_,
+            y_};
+  }
+  DataFunctions DataPass() const {
+    return {"input's gradient",
+            "cudnnConvolutionBackwardData",
+            "cudnnGetConvolutionBackwardDataAlgorithm_v7",
+            cudnn().backward_data_algorithms,
+            cudnn().backward_data_workspace,
+            cudnn().backward_data,
+            weights_,
+            y_,
+            x_};
+  }
+  FilterFunctions FilterPass() const {
+    return {"weights' gradient",
+            "cudnnConvolutionBackwardFilter",
+            "cudnnGetConvolutionBackwardFilterAlgorithm_v7",
+            cudnn().backward_filter_algorithms,
+            cudnn().backward_filter_workspace,
+            cudnn().backward_filter,
+            x_,
+            y_,
+            weights_};
+  }
+
+  template <typename Performance, typename Number, typename... Descriptors>
+  absl::Status Run(const Pass<Performance, Number, Descriptors...>& pass,
+                   const Algorithm& algorithm, void* workspace, const void* a,
+                   const void* b, void* c) const {
+    constexpr float kOne = 1, kZero = 0;
     PS_RETURN_IF_ERROR(device_->MakeCurrent());
-    return SetMath(algorithm.math);
-  }
-
-  // cuDNN's arrays while its algorithms are tried, zeroed.
-  struct TrialArrays {
-    std::shared_ptr<void> x, weight, y, workspace;
-    size_t workspace_bytes = 0;
-  };
-
-  absl::Status RunForward(const Algorithm& algorithm, void* workspace,
-                          const void* x, const void* weight, void* y) const {
-    PS_RETURN_IF_ERROR(Prepare(algorithm));
+    PS_RETURN_IF_ERROR(SetMath(algorithm.math));
     return ToStatus(
-        cudnn().forward(
-            handle_->get(), &kOne, x_, x, weights_, weight, convolution_,
-            static_cast<cudnnConvolutionFwdAlgo_t>(algorithm.number), workspace,
-            algorithm.workspace_bytes, &kZero, y_, y),
-        "cudnnConvolutionForward");
-  }
-
-  absl::Status RunBackwardData(const Algorithm& algorithm, void* workspace,
-                               const void* weight, const void* dy,
-                               void* dx) const {
-    PS_RETURN_IF_ERROR(Prepare(algorithm));
-    return ToStatus(
-        cudnn().backward_data(
-            handle_->get(), &kOne, weights_, weight, y_, dy, convolution_,
-            static_cast<cudnnConvolutionBwdDataAlgo_t>(algorithm.number),
-            workspace, algorithm.workspace_bytes, &kZero, x_, dx),
-        "cudnnConvolutionBackwardData");
-  }
-
-  // dweight is of the weights' type and order.
-  absl::Status RunBackwardFilter(const Algorithm& algorithm, void* workspace,
-                                 const void* x, const void* dy,
-                                 void* dweight) const {
-    PS_RETURN_IF_ERROR(Prepare(algorithm));
-    return ToStatus(
-        cudnn().backward_filter(
-            handle_->get(), &kOne, x_, x, y_, dy, convolution_,
-            static_cast<cudnnConvolutionBwdFilterAlgo_t>(algorithm.number),
-            workspace, algorithm.workspace_bytes, &kZero, weights_, dweight),
-        "cudnnConvolutionBackwardFilter");
+        pass.run(handle_->get(), &kOne, pass.a, a, pass.b, b, convolution_,
+                 static_cast<Number>(algorithm.number), workspace,
+                 algorithm.workspace_bytes, &kZero, pass.c, c),
+        pass.run_name);
   }
 
   // The workspace comes after the space for aligned weights.
+  int64_t WorkspaceOffset() const {
+    return (weight_bytes_ + kAlignmentBytes - 1) / kAlignmentBytes *
+           kAlignmentBytes;
+  }
   void* workspace() const {
-    return static_cast<char*>(device_->scratch()) + weight_bytes_;
+    return static_cast<char*>(device_->scratch()) + WorkspaceOffset();
   }
 
   // The weights, or an aligned copy of them in the scratch.
   absl::StatusOr<const void*> Aligned(const void* weight) const {
     if (IsAligned(weight)) return weight;
     PS_RETURN_IF_ERROR(
-        device_->Copy(weight, num_weight_bytes_, device_->scratch()));
+        device_->Copy(weight, weight_bytes_, device_->scratch()));
     return device_->scratch();
   }
 
@@ -229,7 +253,6 @@ class CudnnConvolution final : public ConvolutionPasses {
             "cuDNN takes arrays of at most 2^31 - 1 elements; one has ", size));
       }
     }
-    num_weight_bytes_ = g.num_weights() * StorageBytes(device_->storage());
     const bool is_bfloat16 = device_->storage() == Storage::kBfloat16;
     const cudnnDataType_t type =
         is_bfloat16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT;
@@ -257,8 +280,8 @@ class CudnnConvolution final : public ConvolutionPasses {
                  "cudnnSetTensor4dDescriptor"));
     PS_RETURN_IF_ERROR(ToStatus(
         cudnn().set_filter(weights_, type, format, as_int(g.out_channels),
-                           as_int(g.channels / g.groups),
-                           as_int(g.kernel_height), as_int(g.kernel_width)),
+                           as_int(g.group_channels()), as_int(g.kernel_height),
+                           as_int(g.kernel_width)),
         "cudnnSetFilter4dDescriptor"));
     PS_RETURN_IF_ERROR(ToStatus(
         cudnn().set_convolution(
@@ -266,10 +289,8 @@ class CudnnConvolution final : public ConvolutionPasses {
             as_int(g.stride), as_int(g.stride), /*dilation_h=*/1,
             /*dilation_w=*/1, CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT),
         "cudnnSetConvolution2dDescriptor"));
-    PS_RETURN_IF_ERROR(
-        ToStatus(cudnn().set_group_count(convolution_, as_int(g.groups)),
-                 "cudnnSetConvolutionGroupCount"));
-    return absl::OkStatus();
+    return ToStatus(cudnn().set_group_count(convolution_, as_int(g.groups)),
+                    "cudnnSetConvolutionGroupCount");
   }
 
   // The math for which the heuristics rank algorithms. CUDNN_DEFAULT_MATH would
@@ -287,10 +308,17 @@ class CudnnConvolution final : public ConvolutionPasses {
 
   // Those of the heuristics' algorithms that meet the options, in the same
   // order: the best first.
-  template <typename Performance, typename WorkspaceBytes>
+  template <typename Performance, typename Number, typename... Descriptors>
   absl::StatusOr<std::vector<Algorithm>> Suitable(
-      const Performance* found, int num_found,
-      const WorkspaceBytes& workspace_bytes) const {
+      const Pass<Performance, Number, Descriptors...>& pass) const {
+    constexpr int kMaxAlgorithms = 16;
+    Performance found[kMaxAlgorithms];
+    int num_found = 0;
+    PS_RETURN_IF_ERROR(SetMath(AllowedMath()));
+    PS_RETURN_IF_ERROR(
+        ToStatus(pass.heuristics(handle_->get(), pass.a, pass.b, convolution_,
+                                 pass.c, kMaxAlgorithms, &num_found, found),
+                 pass.heuristics_name));
     std::vector<Algorithm> suitable;
     for (int i = 0; i < num_found; ++i) {
       const Performance& one = found[i];
@@ -303,8 +331,9 @@ class CudnnConvolution final : public ConvolutionPasses {
       algorithm.math =
           AllowedMath() == CUDNN_FMA_MATH ? CUDNN_FMA_MATH : one.mathType;
       PS_RETURN_IF_ERROR(SetMath(algorithm.math));
-      if (workspace_bytes(one.algo, &algorithm.workspace_bytes) !=
-          CUDNN_STATUS_SUCCESS) {
+      if (pass.workspace(handle_->get(), pass.a, pass.b, convolution_, pass.c,
+                         one.algo,
+                         &algorithm.workspace_bytes) != CUDNN_STATUS_SUCCESS) {
         continue;
       }
       if (static_cast<int64_t>(algorithm.workspace_bytes) <=
@@ -315,69 +344,22 @@ class CudnnConvolution final : public ConvolutionPasses {
     return suitable;
   }
 
-  absl::StatusOr<std::vector<Algorithm>> ForwardAlgorithms() const {
-    int found = 0;
-    cudnnConvolutionFwdAlgoPerf_t algorithms[kMaxAlgorithms];
-    PS_RETURN_IF_ERROR(SetMath(AllowedMath()));
-    PS_RETURN_IF_ERROR(ToStatus(
-        cudnn().forward_algorithms(handle_->get(), x_, weights_, convolution_,
-                                   y_, kMaxAlgorithms, &found, algorithms),
-        "cudnnGetConvolutionForwardAlgorithm_v7"));
-    return Suitable(algorithms, found,
-                    [this](cudnnConvolutionFwdAlgo_t algorithm, size_t* size) {
-                      return cudnn().forward_workspace(handle_->get(), x_,
-                                                       weights_, convolution_,
-                                                       y_, algorithm, size);
-                    });
-  }
-
-  absl::StatusOr<std::vector<Algorithm>> BackwardDataAlgorithms() const {
-    int found = 0;
-    cudnnConvolutionBwdDataAlgoPerf_t algorithms[kMaxAlgorithms];
-    PS_RETURN_IF_ERROR(SetMath(AllowedMath()));
-    PS_RETURN_IF_ERROR(ToStatus(cudnn().backward_data_algorithms(
-                                    handle_->get(), weights_, y_, convolution_,
-                                    x_, kMaxAlgorithms, &found, algorithms),
-                                "cudnnGetConvolutionBackwardDataAlgorithm_v7"));
-    return Suitable(
-        algorithms, found,
-        [this](cudnnConvolutionBwdDataAlgo_t algorithm, size_t* size) {
-          return cudnn().backward_data_workspace(
-              handle_->get(), weights_, y_, convolution_, x_, algorithm, size);
-        });
-  }
-
-  absl::StatusOr<std::vector<Algorithm>> BackwardFilterAlgorithms() const {
-    int found = 0;
-    cudnnConvolutionBwdFilterAlgoPerf_t algorithms[kMaxAlgorithms];
-    PS_RETURN_IF_ERROR(SetMath(AllowedMath()));
-    PS_RETURN_IF_ERROR(ToStatus(
-        cudnn().backward_filter_algorithms(handle_->get(), x_, y_, convolution_,
-                                           weights_, kMaxAlgorithms, &found,
-                                           algorithms),
-        "cudnnGetConvolutionBackwardFilterAlgorithm_v7"));
-    return Suitable(
-        algorithms, found,
-        [this](cudnnConvolutionBwdFilterAlgo_t algorithm, size_t* size) {
-          return cudnn().backward_filter_workspace(
-              handle_->get(), x_, y_, convolution_, weights_, algorithm, size);
-        });
-  }
-
   // The first algorithm that runs: the fastest where bits may vary, otherwise
   // in the heuristics' order, since which one is the fastest on a busy device
   // depends on its load, and so would the bits. The heuristics also propose
   // algorithms that fail. None if there is no algorithm.
-  template <typename Run>
+  template <typename Pass>
   absl::StatusOr<std::optional<Algorithm>> Choose(
-      const char* pass, std::vector<Algorithm> algorithms, TrialArrays* arrays,
-      const Run& run) const {
-    const std::string work =
-        absl::StrCat("the ", pass, " of a convolution of ", NameOf(geometry_));
+      const Pass& pass, TrialArrays* arrays, const std::shared_ptr<void>* a,
+      const std::shared_ptr<void>* b, const std::shared_ptr<void>* c) const {
+    const std::string work = absl::StrCat(
+        "the ", pass.what, " of a convolution of ", NameOf(geometry_));
     const auto try_one = [&](const Algorithm& algorithm) -> absl::Status {
       PS_RETURN_IF_ERROR(Allocate(algorithm, arrays));
-      return run(algorithm);
+      return Run(pass, algorithm, arrays->workspace.get(), a->get(), b->get(),
+                 c->get());
     };
+    PS_ASSIGN_OR_RETURN(std::vector<Algorithm> algorithms, Suitable(pass));
     if (!options_.deterministic && options_.trials != nullptr) {
       const int fastest = options_.trials->Fastest(
           work, static_cast<int>(algorithms.size()),
@@ -406,7 +388,7 @@ class CudnnConvolution final : public ConvolutionPasses {
     if (arrays->x == nullptr) {
       const int64_t element = StorageBytes(device_->storage());
       const ConvolutionGeometry& g = geometry_;
-      PS_ASSIGN_OR_RETURN(arrays->weight, device_->Allocate(num_weight_bytes_));
+      PS_ASSIGN_OR_RETURN(arrays->weight, device_->Allocate(weight_bytes_));
       PS_ASSIGN_OR_RETURN(arrays->y,
                           device_->Allocate(g.batch * g.out_channels *
                                             g.out_pixels() * element));
@@ -427,9 +409,8 @@ class CudnnConvolution final : public ConvolutionPasses {
   LayerDevice* const device_;  // Not owned.
   const std::shared_ptr<CudnnHandle> handle_;
   const CudnnConvolutionOptions options_;
-  const int64_t weight_bytes_;    // Space for the weights, rounded up.
-  int64_t num_weight_bytes_ = 0;  // Their exact size.
   const ConvolutionGeometry geometry_;
+  const int64_t weight_bytes_;
   cudnnTensorDescriptor_t x_ = nullptr;
   cudnnTensorDescriptor_t y_ = nullptr;
   cudnnFilterDescriptor_t weights_ = nullptr;

@@ -67,22 +67,39 @@ void ForEachProduct(const Tensor4& x, const Tensor4& w, const Tensor4& y,
   CHECK_EQ(x.n, y.n);
   CHECK_EQ((x.h + 2 * c.padding_h - w.h) / c.stride_h + 1, y.h);
   CHECK_EQ((x.w + 2 * c.padding_w - w.w) / c.stride_w + 1, y.w);
-  for (int64_t i = 0; i < int64_t{y.n} * y.c * y.h * y.w; ++i) {
-    const int column = i % y.w, row = i / y.w % y.h;
-    const int out = i / (y.w * y.h) % y.c, image = i / (y.w * y.h * y.c);
-    for (int64_t k = 0; k < int64_t{w.c} * w.h * w.w; ++k) {
-      const int w_column = k % w.w, w_row = k / w.w % w.h, in = k / (w.w * w.h);
-      const int h = row * c.stride_h - c.padding_h + w_row;
-      const int v = column * c.stride_w - c.padding_w + w_column;
-      if (h < 0 || h >= x.h || v < 0 || v >= x.w) continue;
-      const int channel = out / (y.c / c.groups) * w.c + in;
-      body(((int64_t{image} * x.c + channel) * x.h + h) * x.w + v,
-           int64_t{out} * w.c * w.h * w.w + k, i);
+  int64_t i = 0;
+  for (int64_t image = 0; image < y.n; ++image) {
+    for (int64_t out = 0; out < y.c; ++out) {
+      const int64_t first_channel = image * x.c + out / (y.c / c.groups) * w.c;
+      for (int row = 0; row < y.h; ++row) {
+        for (int column = 0; column < y.w; ++column, ++i) {
+          int64_t k = out * w.c * w.h * w.w;
+          for (int in = 0; in < w.c; ++in) {
+            for (int w_row = 0; w_row < w.h; ++w_row) {
+              const int h = row * c.stride_h - c.padding_h + w_row;
+              for (int w_column = 0; w_column < w.w; ++w_column, ++k) {
+                const int v = column * c.stride_w - c.padding_w + w_column;
+                if (h < 0 || h >= x.h || v < 0 || v >= x.w) continue;
+                body(((first_channel + in) * x.h + h) * x.w + v, k, i);
+              }
+            }
+          }
+        }
+      }
     }
   }
 }
 
 int64_t Size(const Tensor4& t) { return int64_t{t.n} * t.c * t.h * t.w; }
+
+// The elements in the order n, c, h, w; none without data.
+std::vector<float> Floats(const Tensor4& tensor, const void* data) {
+  std::vector<float> floats(data == nullptr ? 0 : Size(tensor));
+  for (size_t i = 0; i < floats.size(); ++i) {
+    floats[i] = tensor.Load(data, static_cast<int64_t>(i));
+  }
+  return floats;
+}
 
 // target[f(i)] = a sum of products, in floats: one pass of the convolution.
 enum class Pass { kForward, kData, kFilter };
@@ -92,17 +109,19 @@ void Compute(Pass pass, const Tensor4& xd, const void* x, const Tensor4& wd,
   const Tensor4& td = pass == Pass::kForward ? yd
                       : pass == Pass::kData  ? xd
                                              : wd;
+  const std::vector<float> xs = Floats(xd, x), ws = Floats(wd, w),
+                           ys = Floats(yd, y);
   std::vector<float> sums(Size(td));
   ForEachProduct(xd, wd, yd, c, [&](int64_t ix, int64_t iw, int64_t iy) {
     switch (pass) {
       case Pass::kForward:
-        sums[iy] += xd.Load(x, ix) * wd.Load(w, iw);
+        sums[iy] += xs[ix] * ws[iw];
         break;
       case Pass::kData:
-        sums[ix] += yd.Load(y, iy) * wd.Load(w, iw);
+        sums[ix] += ys[iy] * ws[iw];
         break;
       case Pass::kFilter:
-        sums[iw] += xd.Load(x, ix) * yd.Load(y, iy);
+        sums[iw] += xs[ix] * ys[iy];
         break;
     }
   });
