@@ -6,8 +6,7 @@
 #include "common/device_name.h"
 #include "common/status_macros.h"
 #include "tensor/cuda/cuda_backend.h"
-#include "tensor/cuda/cuda_info.h"
-#include "tensor/cuda/cuda_layers.h"
+#include "tensor/cuda/cuda_support.h"
 #include "tensor/cuda/layer_device/cuda_nn_options.h"
 
 namespace ps {
@@ -19,7 +18,6 @@ std::string WhyNotCuda(const CudaFacts& facts) {
     return std::string(facts.num_devices.status().message());
   }
   if (*facts.num_devices == 0) return "there is no CUDA device";
-  if (!facts.has_layers) return "this build has no layers for CUDA";
   return "";
 }
 
@@ -106,26 +104,26 @@ absl::StatusOr<DeviceChoice> ChooseDevice(const DeviceOptions& options,
 }
 
 CudaFacts CudaFactsOfThisMachine() {
-  CudaFacts facts;
-  facts.num_devices = CudaDeviceCount();
-  facts.has_layers = CudaLayersOfThisBuild(CudaNnOptions()) != nullptr;
-  return facts;
+  const CudaSupport* const cuda = FindCudaSupport();
+  if (cuda != nullptr) return {cuda->device_count()};
+  return {absl::UnavailableError("this build has no CUDA support")};
 }
 
 absl::StatusOr<ChosenBackend> NewBackend(const DeviceOptions& options) {
-  CudaBackendOptions cuda;
+  PS_ASSIGN_OR_RETURN(const DeviceChoice choice,
+                      ChooseDevice(options, CudaFactsOfThisMachine()));
+  if (!choice.cuda_device.has_value()) return NewCpu(options, choice.reason);
+  const CudaSupport* const support = FindCudaSupport();
   CudaNnOptions layers;
   layers.precision = options.precision;
   layers.deterministic = options.deterministic;
   layers.cudnn_recurrent = options.cudnn_recurrent;
-  cuda.layers = CudaLayersOfThisBuild(layers);
-  PS_ASSIGN_OR_RETURN(const DeviceChoice choice,
-                      ChooseDevice(options, CudaFactsOfThisMachine()));
-  if (!choice.cuda_device.has_value()) return NewCpu(options, choice.reason);
+  CudaBackendOptions cuda;
+  cuda.layers = support->layers(layers);
   cuda.device = *choice.cuda_device;
   cuda.memory_bytes = options.device_memory_bytes;
   cuda.num_sharers = choice.num_sharers;
-  absl::StatusOr<std::unique_ptr<Backend>> backend = NewCudaBackend(cuda);
+  absl::StatusOr<std::unique_ptr<Backend>> backend = support->new_backend(cuda);
   // For example, this build may have no code for the device.
   if (options.device == "auto" && absl::IsUnavailable(backend.status())) {
     return NewCpu(options, std::string(backend.status().message()));

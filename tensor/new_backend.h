@@ -52,7 +52,6 @@ absl::StatusOr<ChosenBackend> NewBackend(const DeviceOptions& options);
 // The facts about the machine that NewBackend's choice depends on.
 struct CudaFacts {
   absl::StatusOr<int> num_devices = 0;
-  bool has_layers = false;  // Whether this build has layers for CUDA.
 };
 
 CudaFacts CudaFactsOfThisMachine();

@@ -1,5 +1,5 @@
 // A backend on one CUDA device. This header has no CUDA types, so that any file
-// may include it; the functions also exist in a build without the toolkit.
+// may include it.
 #ifndef TENSOR_CUDA_CUDA_BACKEND_H_
 #define TENSOR_CUDA_CUDA_BACKEND_H_
 
@@ -46,8 +46,8 @@ struct CudaBackendOptions {
 // A call that returns a result to the host returns once that result is
 // complete. Tensors may outlive the backend.
 //
-// Errors: kUnavailable without a device, or in a build without CUDA;
-// kInvalidArgument for options that break a rule; kResourceExhausted.
+// Errors: kUnavailable without a device; kInvalidArgument for options that
+// break a rule; kResourceExhausted.
 absl::StatusOr<std::unique_ptr<Backend>> NewCudaBackend(
     const CudaBackendOptions& options);
 

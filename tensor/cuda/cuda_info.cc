@@ -12,8 +12,6 @@
 
 namespace ps {
 
-int CudaBuildVersion() { return CUDART_VERSION; }
-
 absl::StatusOr<int> CudaDeviceCount() {
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);

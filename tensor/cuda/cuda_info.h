@@ -1,6 +1,4 @@
-// Information about the CUDA devices that this process can use. This header has
-// no CUDA types, so that any file may include it; the functions also exist in a
-// build without the toolkit.
+// Information about the CUDA devices that this process can use.
 #ifndef TENSOR_CUDA_CUDA_INFO_H_
 #define TENSOR_CUDA_CUDA_INFO_H_
 
@@ -9,11 +7,7 @@
 
 namespace ps {
 
-// The version of the toolkit that this build was made with: 1000 major + 10
-// minor, such as 13000 for 13.0; 0 without a toolkit.
-int CudaBuildVersion();
-
-// Errors: kUnavailable if the build has no CUDA or the machine no driver.
+// Errors: kUnavailable if the machine has no driver.
 absl::StatusOr<int> CudaDeviceCount();
 
 // Runs y += a x on the first device and compares the result with the host's, to

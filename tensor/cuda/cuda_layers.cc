@@ -1,10 +1,16 @@
 #include "tensor/cuda/cuda_layers.h"
 
+#include <cuda_runtime_api.h>
+
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "tensor/cuda/cuda_backend.h"
+#include "tensor/cuda/cuda_info.h"
 #include "tensor/cuda/cuda_streams.h"
+#include "tensor/cuda/cuda_support.h"
 #include "tensor/cuda/layer_device/layer_device.h"
 #include "tensor/cuda/memory_region.h"
 #include "tensor/cuda/nn/cuda_nn_kernels.h"
@@ -36,6 +42,10 @@ absl::StatusOr<CudaLayers> NewLayers(
       std::make_unique<CudaSequenceKernels>(device, /*host_threads=*/1);
   return layers;
 }
+
+[[maybe_unused]] const bool kIsRegistered =
+    RegisterCudaSupport({CUDART_VERSION, CudaDeviceCount, CudaSelfCheck,
+                         CudaLayersOfThisBuild, NewCudaBackend});
 
 }  // namespace
 

@@ -9,8 +9,7 @@ namespace ps {
 
 // A factory for CudaBackendOptions.layers; the layers take all their memory
 // from the region. The device, the stream and the allocation of the options are
-// those of the backend. Null in a build without CUDA, where no model can be
-// trained on a device. Errors of the factory: kUnavailable if cuBLAS is not
+// those of the backend. Errors of the factory: kUnavailable if cuBLAS is not
 // installed.
 CudaLayerFactory CudaLayersOfThisBuild(const CudaNnOptions& options);
 

@@ -14,7 +14,11 @@ std::vector<std::string> BackendNamesForTest() {
 absl::StatusOr<std::unique_ptr<Backend>> NewBackendForTest(
     const std::string& name) {
   if (name == "cuda") {
+#ifdef PS_HAVE_CUDA
     return NewCudaBackend(CudaOptionsForTest());
+#else
+    return absl::UnavailableError("built without CUDA");
+#endif
   }
   CpuBackendOptions cpu;
   cpu.num_threads = name == "cpu" ? 1 : 3;

@@ -8,7 +8,7 @@
 #include "common/status_macros.h"
 #include "glog/logging.h"
 #include "tensor/cuda/cuda_backend.h"
-#include "tensor/cuda/cuda_layers.h"
+#include "tensor/cuda/cuda_support.h"
 #include "tensor/cuda/layer_device/cuda_nn_options.h"
 #include "tensor/precision.h"
 #include "tests/tensor/cuda_options_for_test.h"
@@ -32,8 +32,10 @@ absl::StatusOr<std::unique_ptr<Backend>> NewDevice(const std::string& name) {
   layers.use_cudnn = kind != "cuda_without_cudnn";
   layers.use_cublas_lt = kind != "cuda_without_cublas_lt";
   CudaBackendOptions options = CudaOptionsForTest();
-  options.layers = CudaLayersOfThisBuild(layers);
-  return NewCudaBackend(options);
+  const CudaSupport* const cuda = FindCudaSupport();
+  if (cuda == nullptr) return absl::UnavailableError("built without CUDA");
+  options.layers = cuda->layers(layers);
+  return cuda->new_backend(options);
 }
 
 }  // namespace

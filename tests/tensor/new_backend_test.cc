@@ -13,7 +13,6 @@ namespace {
 CudaFacts Devices(int count) {
   CudaFacts facts;
   facts.num_devices = count;
-  facts.has_layers = true;
   return facts;
 }
 
@@ -42,12 +41,9 @@ TEST(ChooseDeviceTest, AutoTakesADeviceByRank) {
 TEST(ChooseDeviceTest, AutoTakesTheCpuAndSaysWhy) {
   CudaFacts no_driver = Devices(1);
   no_driver.num_devices = absl::UnavailableError("cudaGetDeviceCount: no way");
-  CudaFacts no_layers = Devices(1);
-  no_layers.has_layers = false;
   const std::pair<CudaFacts, const char*> cases[] = {
       {no_driver, "no way"},
       {Devices(0), "there is no CUDA device"},
-      {no_layers, "no layers for CUDA"},
   };
   for (const auto& [facts, why] : cases) {
     const auto choice = ChooseDevice(Named("auto"), facts);

@@ -5,7 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "tensor/cuda/cuda_info.h"
+#include "tensor/cuda/cuda_support.h"
 #include "tensor/cuda/libraries/dynamic_library.h"
 #include "tools/command_line/human_format.h"
 #include "tools/doctor/findings.h"
@@ -169,7 +169,10 @@ std::string CudaVersionText(int version) {
   return absl::StrCat(version / 1000, ".", version % 1000 / 10);
 }
 
-FindingGroup FindCuda() { return FindCuda(CudaBuildVersion()); }
+FindingGroup FindCuda() {
+  const CudaSupport* const cuda = FindCudaSupport();
+  return FindCuda(cuda == nullptr ? 0 : cuda->build_version);
+}
 
 FindingGroup FindCuda(int build_version) {
   FindingGroup group{"CUDA, for training on a GPU"};
@@ -184,7 +187,11 @@ FindingGroup FindCuda(int build_version) {
        absl::StrCat("was made with CUDA ", CudaVersionText(build_version),
                     " for compute capability 8.0 and 9.x")});
   if (AddDriver(build_version, &group.findings)) {
-    const absl::Status check = CudaSelfCheck();
+    const CudaSupport* const cuda = FindCudaSupport();
+    const absl::Status check =
+        cuda == nullptr
+            ? absl::UnavailableError("this build has no CUDA support")
+            : cuda->self_check();
     group.findings.push_back({"a kernel",
                               check.ok()
                                   ? "runs on device 0, with the right result"

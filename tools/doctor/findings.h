@@ -36,7 +36,7 @@ FindingGroup FindMachine();
 // the libraries, and runs a kernel on the first device.
 FindingGroup FindCuda();
 
-// The same for a build with the toolkit of this version (CudaBuildVersion),
+// The same for a build with the toolkit of this version (CudaSupport),
 // which also determines the file names of CUDA's libraries.
 FindingGroup FindCuda(int build_version);
 

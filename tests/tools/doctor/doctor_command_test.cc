@@ -7,12 +7,17 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "tensor/cuda/cuda_info.h"
+#include "tensor/cuda/cuda_support.h"
 #include "tests/cluster/test_process.h"
 #include "tests/tools/command_runner.h"
 
 namespace ps {
 namespace {
+
+int BuildVersion() {
+  const CudaSupport* const cuda = FindCudaSupport();
+  return cuda == nullptr ? 0 : cuda->build_version;
+}
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -69,7 +74,7 @@ TEST_F(Doctor, AnUnknownOptionIsNamed) {
 }
 
 TEST_F(Doctor, SaysWhereLibrariesAreAndOfWhichVersion) {
-  const int major = CudaBuildVersion() / 1000;
+  const int major = BuildVersion() / 1000;
   if (major == 0) {
     EXPECT_THAT(LookOnly(), HasSubstr("was made without the CUDA toolkit"));
     GTEST_SKIP() << "this build has no CUDA support";
@@ -86,7 +91,7 @@ TEST_F(Doctor, SaysWhereLibrariesAreAndOfWhichVersion) {
 }
 
 TEST_F(Doctor, SaysWhatAnOldDriverAndNoDeviceMean) {
-  if (CudaBuildVersion() == 0) GTEST_SKIP() << "this build has no CUDA support";
+  if (BuildVersion() == 0) GTEST_SKIP() << "this build has no CUDA support";
   AddFake("libcuda.so.1");
   EXPECT_THAT(LookOnly(), AllOf(HasSubstr("for CUDA up to 9.2, " +
                                           Path("libraries/libcuda.so.1")),
