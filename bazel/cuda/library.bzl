@@ -103,6 +103,7 @@ def cuda_library(
         deps = [],
         cuda_deps = [],
         nvcc_copts = [],
+        alwayslink = 0,
         visibility = None):
     """A library with device code where there is a toolkit.
 
@@ -123,6 +124,7 @@ def cuda_library(
       deps: cc_library targets.
       cuda_deps: those that only the build with CUDA needs.
       nvcc_copts: more options for nvcc.
+      alwayslink: as of cc_library; for .cu files that register something.
       visibility: of the library.
     """
     seen = device_hdrs + [header for header in hdrs if header not in device_hdrs]
@@ -157,6 +159,7 @@ def cuda_library(
         # as the code that calls it.
         linkstatic = 1,
         deps = deps + cuda_deps + ["@cuda//:runtime"],
+        alwayslink = alwayslink,
         visibility = visibility,
     )
 
