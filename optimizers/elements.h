@@ -1,7 +1,8 @@
 // Implements rules that treat each element separately, as one update of one
 // element, for servers, workers and devices. docs/optimizers.md has the
 // formulas; the .cc file of each rule has its source, and where its constants
-// come from. Compiled without fused products, so that all give the same bits.
+// come from. The host compiles them without fused products, so that servers and
+// workers there give the same bits.
 #ifndef OPTIMIZERS_ELEMENTS_H_
 #define OPTIMIZERS_ELEMENTS_H_
 

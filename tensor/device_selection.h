@@ -1,23 +1,28 @@
-// Describes selected elements in the memory of the vector they come from.
+// Selected elements of a vector that is in the memory of a device.
 #ifndef TENSOR_DEVICE_SELECTION_H_
 #define TENSOR_DEVICE_SELECTION_H_
 
 #include <cstdint>
 
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+
 namespace ps {
 
-// Like Selection, but in the memory of a device: elements of a vector in
-// ascending order of index. The function that returns one says how long it is
-// valid.
-struct DeviceSelection {
-  const uint32_t* indices = nullptr;  // [capacity]
-  float* values = nullptr;            // [capacity]
-  int64_t capacity = 0;
-  // The number of elements, if the host knows it: if device_count is null.
-  int64_t count = 0;
-  // The number of elements, at most `capacity`, in the device's memory. It is
-  // set by queued work, so that later work on the same stream can read it.
-  const int64_t* device_count = nullptr;
+// Like Selection, but the device knows the elements, too: in ascending order of
+// index. The function that returns one says how long it is valid.
+class DeviceSelection {
+ public:
+  virtual ~DeviceSelection() = default;
+
+  // Sets u[indices[i]] = values[i], in the device's memory; or to 0 if `zeros`,
+  // for which nothing is copied to the device. Does not wait; later operations
+  // of the backend run after it.
+  virtual absl::Status Scatter(bool zeros, float* u) = 0;
+
+  // In the host's memory.
+  absl::Span<const uint32_t> indices;
+  absl::Span<float> values;
 };
 
 }  // namespace ps

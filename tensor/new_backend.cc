@@ -123,6 +123,7 @@ absl::StatusOr<ChosenBackend> NewBackend(const DeviceOptions& options) {
   cuda.device = *choice.cuda_device;
   cuda.memory_bytes = options.device_memory_bytes;
   cuda.num_sharers = choice.num_sharers;
+  cuda.num_host_threads = options.num_threads;
   absl::StatusOr<std::unique_ptr<Backend>> backend = support->new_backend(cuda);
   // For example, this build may have no code for the device.
   if (options.device == "auto" && absl::IsUnavailable(backend.status())) {

@@ -11,12 +11,9 @@
 #include <cstring>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "tensor/device_selection.h"
 #include "tensor/moments.h"
 #include "tensor/vector_kernels.h"
 
@@ -70,15 +67,6 @@ class Sieve {
   // Replaces `selection` by all elements with |u[i]| > threshold; a negative
   // threshold selects everything.
   virtual absl::Status SelectAbove(float threshold, Selection* selection) = 0;
-
-  // Like SelectAbove, but leaves the elements in the memory of a device; valid
-  // until the next call. Returns nullopt if the memory is the host's, or if
-  // more than `capacity` elements are selected; in that case use SelectAbove.
-  // `capacity` must be the same in all calls.
-  virtual absl::StatusOr<std::optional<DeviceSelection>> SelectAboveInPlace(
-      float /*threshold*/, int64_t /*capacity*/) {
-    return std::optional<DeviceSelection>();
-  }
 };
 
 // Returns |x| as an integer: its bits without the sign. A larger magnitude has
@@ -167,9 +155,8 @@ class SparseKernels : public VectorKernels {
   // these kernels.
   virtual SparseWork* device_work() { return nullptr; }
 
-  // The threads of these kernels, for other loops over the same memory. Null if
-  // the memory is a device's.
-  virtual ThreadPool* host_threads() { return nullptr; }
+  // Threads for loops over the host's memory.
+  virtual ThreadPool& host_threads() = 0;
 };
 
 }  // namespace ps

@@ -37,8 +37,7 @@ absl::Status AnswerWriter::WriteDense(const SliceAnswer& answer, Tensor part) {
 
 absl::Status AnswerWriter::WriteNarrow(const SliceAnswer& answer, Tensor part) {
   if (widener_ == nullptr) {
-    PS_ASSIGN_OR_RETURN(widener_,
-                        NewDeviceWidener(backend_->sparse().device_work()));
+    widener_ = NewOnDevice<DeviceWidener>(backend_->sparse().device_work());
   }
   return widener_->Write(answer.payload, answer.info, answer.difference,
                          part.data());

@@ -9,7 +9,6 @@
 #include "common/status_macros.h"
 #include "common/thread_pool.h"
 #include "compressors/state_io.h"
-#include "optimizers/cuda/device_step.h"
 #include "optimizers/element_rule.h"
 
 namespace ps {
@@ -102,11 +101,11 @@ absl::Status WorkerWeights::StepStretch(int64_t begin, int64_t end, double rate,
     }
     return arrays;
   };
-  if (kernels.host_threads() == nullptr) {
-    return StepElementsOnDevice(rule, arrays_from(begin), end - begin,
-                                kernels.device_work());
+  if (SparseWork* const work = kernels.device_work(); work != nullptr) {
+    if (on_device_ == nullptr) on_device_ = NewOnDevice<DeviceStep>(work);
+    return on_device_->Step(rule, arrays_from(begin), end - begin);
   }
-  kernels.host_threads()->ParallelFor(
+  kernels.host_threads().ParallelFor(
       end - begin, kChunk, [&](const ChunkRange& chunk) {
         StepElements(rule, arrays_from(begin + chunk.begin),
                      chunk.end - chunk.begin);
@@ -122,7 +121,7 @@ absl::Status WorkerWeights::Follow(int64_t begin, const Tensor& x,
 
 bool WorkerWeights::can_follow_at() const {
   return (!local_steps_ || ahead_ == 1) &&
-         options_.backend->sparse().host_threads() != nullptr;
+         options_.backend->sparse().device_work() == nullptr;
 }
 
 void WorkerWeights::FollowAt(absl::Span<const uint32_t> indices, int64_t begin,

@@ -27,6 +27,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "optimizers/cuda/device_step.h"
 #include "optimizers/optimizer.h"
 #include "proto/config.pb.h"
 #include "tensor/backend.h"
@@ -100,8 +101,9 @@ class WorkerWeights {
   const WorkerWeightsOptions options_;
   const float ahead_;  // a
   const bool local_steps_;
-  Tensor values_;                         // y
-  std::unique_ptr<Optimizer> optimizer_;  // The rule, without elements.
+  Tensor values_;                          // y
+  std::unique_ptr<Optimizer> optimizer_;   // The rule, without elements.
+  std::unique_ptr<DeviceStep> on_device_;  // Created on first use.
   std::vector<State> states_;
   UpdateInfo update_;
 };

@@ -78,7 +78,6 @@ absl::Status LargestOfChunks::SelectOfSum(const SelectorInput& input,
         backend_->CopyToHost(Tensor::View(input.u, {input.n}), host_.data()));
     u = host_.data();
   }
-  ThreadPool* const threads = kernels.host_threads();
   Run run;
   int64_t num_selected = 0;
   for (const std::vector<ChunkRun>& part : layout_) {
@@ -90,14 +89,10 @@ absl::Status LargestOfChunks::SelectOfSum(const SelectorInput& input,
       const int64_t stretch =
           std::max<int64_t>(1, kStretch / chunks.chunk_size) *
           chunks.chunk_size;
-      if (threads == nullptr) {
-        SelectFrom(run, 0, chunks.size);
-      } else {
-        threads->ParallelFor(chunks.size, stretch,
-                             [&run](const ChunkRange& range) {
-                               SelectFrom(run, range.begin, range.end);
-                             });
-      }
+      kernels.host_threads().ParallelFor(
+          chunks.size, stretch, [&run](const ChunkRange& range) {
+            SelectFrom(run, range.begin, range.end);
+          });
       run.begin += chunks.size;
       num_selected += chunks.num_chunks();
     }

@@ -3,20 +3,20 @@
 #ifndef COMPRESSORS_CUDA_DEVICE_WIDENER_H_
 #define COMPRESSORS_CUDA_DEVICE_WIDENER_H_
 
-#include <memory>
-
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "compressors/payload/payload_format.h"
-#include "tensor/sparse_kernels.h"
+#include "tensor/on_device.h"
 
 namespace ps {
 
-// Whether a DeviceWidener can write this payload: it must be dense, in fp16 or
-// bf16.
-bool CanWiden(const PayloadInfo& info);
+// Whether a DeviceWidener can write this payload.
+inline bool CanWiden(const PayloadInfo& info) {
+  return info.index_code == IndexCode::kDense &&
+         (info.value_code == ValueCode::kBf16 ||
+          info.value_code == ValueCode::kFp16);
+}
 
-// For use by one thread at a time.
+// For use by one thread at a time. Made by NewOnDevice.
 class DeviceWidener {
  public:
   virtual ~DeviceWidener() = default;
@@ -29,11 +29,6 @@ class DeviceWidener {
   virtual absl::Status Write(const PayloadPieces& pieces,
                              const PayloadInfo& info, bool adds, float* u) = 0;
 };
-
-// `work` is not owned and must outlive the result. Errors: kUnimplemented in a
-// build without the CUDA toolkit, where no kernels have a SparseWork.
-absl::StatusOr<std::unique_ptr<DeviceWidener>> NewDeviceWidener(
-    SparseWork* work);
 
 }  // namespace ps
 

@@ -107,10 +107,8 @@ ExactTopK::ExactTopK(SparseKernels* kernels)
     : kernels_(kernels), sieve_(kernels->NewSieve()) {}
 
 absl::Status ExactTopK::RunOnDevice(const DeviceTopKRequest& request) {
-  if (device_ == nullptr) {
-    PS_ASSIGN_OR_RETURN(device_, NewDeviceTopK(kernels_->device_work()));
-  }
-  return device_->Run(request, &on_device_);
+  return SearchOnDevice(request, kernels_->device_work(), &device_,
+                        &on_device_);
 }
 
 void ExactTopK::TakeFromDevice(Selected* selected, double* threshold) {
@@ -127,10 +125,7 @@ absl::Status ExactTopK::SelectOfSum(const SelectorInput& input,
   Moments moments;
   if (on_device) {
     DeviceTopKRequest request;
-    request.residual = input.residual;
-    request.gradient = input.gradient;
-    request.u = input.u;
-    request.n = n;
+    request.sum = {input.residual, input.gradient, input.u, n};
     request.k = k;
     request.keep_above = guess_;
     PS_RETURN_IF_ERROR(RunOnDevice(request));
@@ -200,12 +195,12 @@ absl::Status ExactTopK::Select(const float* u, int64_t n, int64_t k,
 
 absl::Status ExactTopK::Select(const float* u, int64_t n, int64_t k,
                                Selected* selected, double* threshold) {
-  selected->on_device.reset();
+  selected->on_device = nullptr;
   if (k > 0 && kernels_->device_work() != nullptr) {
     DeviceTopKRequest request;
     // Run forms no sum here, so it only reads u.
-    request.u = const_cast<float*>(u);
-    request.n = n;
+    request.sum.u = const_cast<float*>(u);
+    request.sum.n = n;
     request.k = k;
     PS_RETURN_IF_ERROR(RunOnDevice(request));
     TakeFromDevice(selected, threshold);
@@ -219,7 +214,7 @@ absl::Status ExactTopK::Select(const float* u, int64_t n, int64_t k,
 absl::Status ExactTopK::Trim(const float* u, int64_t n, int64_t k,
                              Selected* selected, double* threshold) {
   if (selected->count() <= k) return absl::OkStatus();
-  if (selected->on_device.has_value()) {
+  if (selected->on_device != nullptr) {
     // No other elements are larger, whatever the threshold was.
     return Select(u, n, k, selected, threshold);
   }

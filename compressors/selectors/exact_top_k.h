@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "absl/status/status.h"
-#include "compressors/cuda/device_top_k.h"
+#include "compressors/cuda/device_search.h"
 #include "compressors/selectors/selector.h"
 #include "tensor/sparse_kernels.h"
 
@@ -65,8 +65,9 @@ class ExactTopK {
 
   SparseKernels* const kernels_;
   const std::unique_ptr<Sieve> sieve_;
-  std::unique_ptr<DeviceTopK> device_;  // Created on first use.
-  DeviceTopKResult on_device_;
+  std::unique_ptr<DeviceSearch<DeviceTopKRequest>>
+      device_;  // Created on first use.
+  DeviceResult on_device_;
   // A threshold that slightly more than k elements of the last sum exceeded;
   // infinity if there was none.
   float guess_ = std::numeric_limits<float>::infinity();

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "common/status_macros.h"
-#include "compressors/cuda/device_random_k.h"
+#include "compressors/cuda/device_search.h"
 #include "compressors/selectors/iteration_streams.h"
 #include "compressors/selectors/random_subset.h"
 #include "compressors/selectors/sparsifier.h"
@@ -53,23 +53,19 @@ class RandomkSelector final : public Selector {
 
  private:
   absl::Status RunOnDevice(const SelectorInput& input) {
-    if (device_ == nullptr) {
-      PS_ASSIGN_OR_RETURN(device_, NewDeviceRandomK(kernels_->device_work()));
-    }
     DeviceRandomKRequest request;
-    request.residual = input.residual;
-    request.gradient = input.gradient;
-    request.u = input.u;
-    request.n = input.n;
+    request.sum = {input.residual, input.gradient, input.u, input.n};
     request.k = input.target_count;
     request.key = streams_.NextKey();
-    return device_->Run(request, &on_device_);
+    return SearchOnDevice(request, kernels_->device_work(), &device_,
+                          &on_device_);
   }
 
   SparseKernels* const kernels_;  // Not owned.
   IterationStreams streams_;
-  std::unique_ptr<DeviceRandomK> device_;  // Created on first use.
-  DeviceRandomKResult on_device_;
+  // Created on first use.
+  std::unique_ptr<DeviceSearch<DeviceRandomKRequest>> device_;
+  DeviceResult on_device_;
 };
 
 absl::StatusOr<std::unique_ptr<Compressor>> NewRandomk(

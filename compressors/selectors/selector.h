@@ -4,8 +4,6 @@
 #define COMPRESSORS_SELECTORS_SELECTOR_H_
 
 #include <cstdint>
-#include <functional>
-#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -27,22 +25,14 @@ struct SelectorInput {
   int64_t n = 0;  // At least 1.
   // The number of elements that the config's ratio asks for; in [1, n].
   int64_t target_count = 0;
-  // Encodes a selection that queued work will leave on the device, and waits
-  // for that work: so the host waits once for both. The selector may call this
-  // at most once, and reports in Selected::encoded whether the result counts;
-  // if not, nothing has changed but the selection's values. Null if the backend
-  // has no device_work().
-  std::function<absl::Status(const DeviceSelection&)> encode;
 };
 
 struct Selected {
   // Whether all elements are selected, with zeros; `elements` is then ignored.
   bool all = false;
-  // The elements, if they are in the backend's memory and the backend has a
-  // device_work(); `elements` is then ignored. Valid until the selector's next
-  // call.
-  std::optional<DeviceSelection> on_device;
-  bool encoded = false;  // SelectorInput::encode has encoded on_device.
+  // The elements, if a device has them; `elements` is then ignored. Not owned;
+  // valid until the selector's next call.
+  DeviceSelection* on_device = nullptr;
   Selection elements;
   // The chunks of each part, if `elements` are one in each chunk. Not owned;
   // valid until the selector's next call.
@@ -50,7 +40,9 @@ struct Selected {
 
   // The number of elements; valid unless `all` is true.
   int64_t count() const {
-    return on_device.has_value() ? on_device->count : elements.size();
+    return on_device != nullptr
+               ? static_cast<int64_t>(on_device->indices.size())
+               : elements.size();
   }
 };
 

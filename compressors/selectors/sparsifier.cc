@@ -9,7 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "common/random.h"
 #include "common/status_macros.h"
-#include "compressors/cuda/encoding/device_encoder.h"
+#include "common/thread_pool.h"
+#include "compressors/cuda/whole_vectors.h"
 #include "compressors/payload/payload.h"
 
 namespace ps {
@@ -53,7 +54,6 @@ class Sparsifier final : public Compressor {
       parts_.push_back(part);
     }
     if (parts_.empty()) parts_.push_back({0, n_});
-    encoder_ = NewDeviceEncoder(codes_, backend_);
   }
 
   absl::StatusOr<EncodedGradient> Compress(const Tensor& gradient,
@@ -75,18 +75,11 @@ class Sparsifier final : public Compressor {
     input.u = scratch_.data();
     input.n = n_;
     input.target_count = target_count_;
-    if (encoder_ != nullptr) {
-      input.encode = [this, &encoded](const DeviceSelection& selection) {
-        return EncodeOnDevice(selection, &encoded);
-      };
-    }
     selected_.all = false;
-    selected_.on_device.reset();
-    selected_.encoded = false;
+    selected_.on_device = nullptr;
     selected_.elements.clear();
     selected_.chunks = nullptr;
     PS_RETURN_IF_ERROR(selector_->Select(input, &selected_, &encoded.stats));
-    if (!selected_.encoded) encoded.parts.clear();
     if (encoded.stats.non_finite) {
       PS_RETURN_IF_ERROR(EncodeNothing(&encoded));
       return encoded;
@@ -96,13 +89,6 @@ class Sparsifier final : public Compressor {
     // residual.
     if (selected_.all) {
       PS_RETURN_IF_ERROR(EncodeAll(&encoded));
-    } else if (selected_.on_device.has_value()) {
-      if (!selected_.encoded) {
-        PS_RETURN_IF_ERROR(EncodeOnDevice(*selected_.on_device, &encoded));
-      }
-      // The values now hold the coding errors.
-      PS_RETURN_IF_ERROR(
-          encoder_->Scatter(*selected_.on_device, scratch_.data()));
     } else {
       PS_RETURN_IF_ERROR(EncodeSelected(&encoded));
     }
@@ -138,45 +124,67 @@ class Sparsifier final : public Compressor {
     return absl::OkStatus();
   }
 
-  absl::Status EncodeOnDevice(const DeviceSelection& selection,
-                              EncodedGradient* encoded) {
-    PS_ASSIGN_OR_RETURN(encoded->parts,
-                        encoder_->EncodeSelected(selection, PayloadParts()));
-    return absl::OkStatus();
-  }
-
   absl::Status EncodeSelected(EncodedGradient* encoded) {
-    const absl::Span<const uint32_t> indices = selected_.elements.indices;
-    const absl::Span<float> values = absl::MakeSpan(selected_.elements.values);
-    auto first = indices.begin();
-    for (size_t p = 0; p < parts_.size(); ++p) {
+    DeviceSelection* const on_device = selected_.on_device;
+    absl::Span<const uint32_t> indices = selected_.elements.indices;
+    absl::Span<float> values = absl::MakeSpan(selected_.elements.values);
+    if (on_device != nullptr) {
+      indices = on_device->indices;
+      values = on_device->values;
+    }
+    PS_RETURN_IF_ERROR(ForParts(encoded, [&](size_t p) {
       const Part& part = parts_[p];
       absl::Span<const ChunkRun> chunks;
       if (selected_.chunks != nullptr) chunks = (*selected_.chunks)[p];
-      // The sum needs 64 bits, since the end of a vector of 2^32 - 1 elements
-      // must fit too.
-      const auto last = std::lower_bound(
-          first, indices.end(), part.end,
-          [](uint32_t index, int64_t end) { return index < end; });
-      const size_t offset = first - indices.begin();
-      const size_t count = last - first;
-      PS_ASSIGN_OR_RETURN(
-          PayloadBuffer payload,
-          EncodeElements(codes_, indices.subspan(offset, count),
-                         values.subspan(offset, count),
-                         static_cast<uint32_t>(part.begin), part.size(),
-                         PayloadKey(part), chunks));
-      encoded->parts.push_back(std::move(payload));
-      first = last;
-    }
+      // 64 bits, since the end of a vector of 2^32 - 1 elements must fit too.
+      const auto at = [&](int64_t position) {
+        return static_cast<size_t>(
+            std::lower_bound(
+                indices.begin(), indices.end(), position,
+                [](uint32_t index, int64_t end) { return index < end; }) -
+            indices.begin());
+      };
+      const size_t first = at(part.begin);
+      const size_t count = at(part.end) - first;
+      return EncodeElements(codes_, indices.subspan(first, count),
+                            values.subspan(first, count),
+                            static_cast<uint32_t>(part.begin), part.size(),
+                            PayloadKey(part), chunks);
+    }));
     // The values now hold the coding errors.
+    if (on_device != nullptr) {
+      return on_device->Scatter(/*zeros=*/codes_.value_code == "fp32",
+                                scratch_.data());
+    }
     return backend_->sparse().Scatter(selected_.elements, scratch_.data());
   }
 
+  // Sets encoded->parts to what encode(p) returns for each part, on all threads
+  // of the host.
+  template <class Encode>
+  absl::Status ForParts(EncodedGradient* encoded, const Encode& encode) {
+    std::vector<absl::StatusOr<PayloadBuffer>> parts(parts_.size());
+    backend_->sparse().host_threads().ParallelFor(
+        static_cast<int64_t>(parts_.size()), /*chunk_size=*/1,
+        [&](const ChunkRange& part) {
+          parts[part.index] = encode(static_cast<size_t>(part.index));
+        });
+    for (absl::StatusOr<PayloadBuffer>& part : parts) {
+      PS_RETURN_IF_ERROR(part.status());
+      encoded->parts.push_back(*std::move(part));
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status EncodeAll(EncodedGradient* encoded) {
-    if (encoder_ != nullptr) {
-      PS_ASSIGN_OR_RETURN(encoded->parts,
-                          encoder_->EncodeAll(scratch_.data(), PayloadParts()));
+    if (SparseWork* const work = backend_->sparse().device_work();
+        work != nullptr && WholeVectors::Know(codes_.value_code)) {
+      if (whole_ == nullptr) whole_ = NewOnDevice<WholeVectors>(work);
+      std::vector<int64_t> ends;
+      for (const Part& part : parts_) ends.push_back(part.end);
+      PS_ASSIGN_OR_RETURN(
+          encoded->parts,
+          whole_->Encode(codes_.value_code, ends, scratch_.data()));
       return absl::OkStatus();
     }
     if (codes_.value_code == "fp32") {
@@ -189,32 +197,29 @@ class Sparsifier final : public Compressor {
       }
       return backend_->sparse().Clear(scratch_.data(), n_);
     }
-    std::vector<float>& values = selected_.elements.values;
-    for (const Part& part : parts_) {
-      values.resize(part.size());
-      Tensor slice = scratch_.Slice(part.begin, part.end);
-      PS_RETURN_IF_ERROR(backend_->CopyToHost(slice, values.data()));
-      PS_ASSIGN_OR_RETURN(
-          PayloadBuffer payload,
-          EncodeDenseAs(codes_, absl::MakeSpan(values), PayloadKey(part)));
-      PS_RETURN_IF_ERROR(backend_->CopyFromHost(values.data(), &slice));
-      encoded->parts.push_back(std::move(payload));
+    // In the vector itself, if it is in the host's memory.
+    const bool on_device = backend_->sparse().device_work() != nullptr;
+    std::vector<float>& copy = selected_.elements.values;
+    if (on_device) {
+      copy.resize(n_);
+      PS_RETURN_IF_ERROR(backend_->CopyToHost(scratch_, copy.data()));
     }
-    return absl::OkStatus();
+    float* const values = on_device ? copy.data() : scratch_.data();
+    PS_RETURN_IF_ERROR(ForParts(encoded, [&](size_t p) {
+      const Part& part = parts_[p];
+      return EncodeDenseAs(
+          codes_,
+          absl::MakeSpan(values + part.begin, static_cast<size_t>(part.size())),
+          PayloadKey(part));
+    }));
+    if (!on_device) return absl::OkStatus();
+    return backend_->CopyFromHost(copy.data(), &scratch_);
   }
 
   // Returns the payload's own key, which is the same in every run.
   uint64_t PayloadKey(const Part& part) const {
     return RandomKey(random_key_, static_cast<uint64_t>(num_draws_),
                      static_cast<uint64_t>(part.begin));
-  }
-
-  std::vector<PayloadPart> PayloadParts() const {
-    std::vector<PayloadPart> parts;
-    for (const Part& part : parts_) {
-      parts.push_back({part.begin, part.end, PayloadKey(part)});
-    }
-    return parts;
   }
 
   const std::string name_;
@@ -227,9 +232,9 @@ class Sparsifier final : public Compressor {
   int64_t num_draws_ = 0;
   Backend* const backend_;  // Not owned.
   const std::unique_ptr<Selector> selector_;
-  std::unique_ptr<DeviceEncoder> encoder_;  // Null if memory is the host's.
-  Tensor scratch_;                          // [n], for residual + gradient.
-  Selected selected_;                       // Kept for its memory.
+  std::unique_ptr<WholeVectors> whole_;  // Created on first use.
+  Tensor scratch_;                       // [n], for residual + gradient.
+  Selected selected_;                    // Kept for its memory.
 };
 
 }  // namespace

@@ -16,14 +16,6 @@ constexpr float kGuessMargin = 0.9f;
 ThresholdSieve::ThresholdSieve(SparseKernels* kernels)
     : kernels_(kernels), sieve_(kernels->NewSieve()), top_k_(kernels) {}
 
-absl::Status ThresholdSieve::RunOnDevice(
-    const DeviceThresholdRequest& request) {
-  if (device_ == nullptr) {
-    PS_ASSIGN_OR_RETURN(device_, NewDeviceThreshold(kernels_->device_work()));
-  }
-  return device_->Run(request, &on_device_);
-}
-
 absl::Status ThresholdSieve::Form(const SelectorInput& input,
                                   const ThresholdQuery& query,
                                   CompressionStats* stats) {
@@ -34,15 +26,14 @@ absl::Status ThresholdSieve::Form(const SelectorInput& input,
   found_ = kernels_->device_work() != nullptr;
   if (found_) {
     DeviceThresholdRequest request;
-    request.residual = input.residual;
-    request.gradient = input.gradient;
-    request.u = input.u;
-    request.n = input.n;
+    request.sum = {input.residual, input.gradient, input.u, input.n};
     request.rule = query.rule;
     request.sample = query.sample;
     request.keep_above = fixed ? fixed_at : guess_;
     request.capacity = DeviceSelectionCapacity(input.n, query.likely_count);
-    PS_RETURN_IF_ERROR(RunOnDevice(request));
+    request.likely_count = query.likely_count;
+    PS_RETURN_IF_ERROR(SearchOnDevice(request, kernels_->device_work(),
+                                      &device_, &on_device_));
     moments_ = on_device_.moments;
   } else {
     SieveGuess guess;
@@ -78,7 +69,7 @@ absl::Status ThresholdSieve::SelectAll(const ThresholdRule& rule,
                                        CompressionStats* stats) {
   float threshold = on_device_.threshold;
   if (!found_) PS_RETURN_IF_ERROR(Search(rule, &threshold));
-  if (found_ && on_device_.selection.count == on_device_.num_selected) {
+  if (found_ && on_device_.selection != nullptr) {
     selected->on_device = on_device_.selection;
   } else {
     // This happens on the CPU, or if the device has selected more elements than

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "absl/status/status.h"
-#include "compressors/cuda/device_threshold.h"
+#include "compressors/cuda/device_search.h"
 #include "compressors/selectors/exact_top_k.h"
 #include "compressors/selectors/selector.h"
 #include "compressors/selectors/threshold_search.h"
@@ -58,18 +58,18 @@ class ThresholdSieve {
                     CompressionStats* stats);
 
  private:
-  absl::Status RunOnDevice(const DeviceThresholdRequest& request);
   absl::Status Search(const ThresholdRule& rule, float* threshold);
 
   SparseKernels* const kernels_;  // Not owned.
   const std::unique_ptr<Sieve> sieve_;
   ExactTopK top_k_;
-  std::unique_ptr<DeviceThreshold> device_;  // Created on first use.
+  // Created on first use.
+  std::unique_ptr<DeviceSearch<DeviceThresholdRequest>> device_;
   // The vector that was formed last, and the device's result if found_.
   SelectorInput input_;
   Moments moments_;
   bool found_ = false;
-  DeviceThresholdResult on_device_;
+  DeviceResult on_device_;
   // A lower bound that the device's next threshold will probably respect;
   // infinity if there was none before.
   float guess_ = std::numeric_limits<float>::infinity();

@@ -62,7 +62,7 @@ class SidcoSelector final : public Selector {
     if (target >= static_cast<double>(population)) {
       stats->fallback = "sparse";
       stats->raw_count = moments_.num_nonzero;
-      return SelectAbove(0, input, selected);
+      return SelectAbove(0, selected);
     }
     if (moments_.min_nonzero == moments_.max &&
         population == moments_.num_nonzero) {
@@ -141,16 +141,12 @@ class SidcoSelector final : public Selector {
 
   absl::Status RunOnDevice(const SelectorInput& input, float keep_above) {
     const double target = options_.ratio * static_cast<double>(input.n);
-    if (device_ == nullptr) {
-      const int64_t capacity =
-          DeviceSelectionCapacity(input.n, static_cast<int64_t>(target));
-      PS_ASSIGN_OR_RETURN(
-          device_, NewDeviceSidco(input.n, capacity, kernels_->device_work()));
-    }
     DeviceSidcoRequest request;
+    request.sum = {input.residual, input.gradient, input.u, input.n};
+    request.capacity =
+        DeviceSelectionCapacity(input.n, static_cast<int64_t>(target));
     request.fits = fits_;
     request.estimate = RequestFor(target);
-    request.n = input.n;
     request.exclude_zeros = options_.exclude_zeros;
     if (IsWarm()) request.warm_location = location_;
     request.keep_above = keep_above;
@@ -158,13 +154,9 @@ class SidcoSelector final : public Selector {
     request.num_known_steps = std::min(memory.num_steps, kMaxDeviceStages);
     std::copy_n(memory.steps, request.num_known_steps, request.known_steps);
     request.refine_reach = memory.refine_reach;
-    PS_RETURN_IF_ERROR(
-        device_->Queue(request, input.residual, input.gradient, input.u));
-    // Most selections are final. One that is not, because the device made no
-    // estimate or Select replaces it, is encoded for nothing.
-    PS_RETURN_IF_ERROR(input.encode(device_->queued_selection()));
     DeviceSidcoResult result;
-    PS_RETURN_IF_ERROR(device_->Finish(&result));
+    PS_RETURN_IF_ERROR(
+        SearchOnDevice(request, kernels_->device_work(), &device_, &result));
     moments_ = result.moments;
     on_device_ = std::move(result);
     sieve_->Reset(input.u, input.n);
@@ -172,25 +164,11 @@ class SidcoSelector final : public Selector {
   }
 
   // Selects everything above `threshold`; a device may have done so already.
-  absl::Status SelectAbove(float threshold, const SelectorInput& input,
-                           Selected* selected) {
-    if (WasEstimatedOnDevice()) {
-      if (on_device_->selection.count == on_device_->num_selected) {
-        selected->on_device = on_device_->selection;
-        selected->encoded = true;
-        return absl::OkStatus();
-      }
-      // The device has selected more elements than its buffer holds.
-      return sieve_->SelectAbove(threshold, &selected->elements);
+  absl::Status SelectAbove(float threshold, Selected* selected) {
+    if (WasEstimatedOnDevice() && on_device_->selection != nullptr) {
+      selected->on_device = on_device_->selection;
+      return absl::OkStatus();
     }
-    PS_ASSIGN_OR_RETURN(
-        selected->on_device,
-        sieve_->SelectAboveInPlace(
-            threshold,
-            DeviceSelectionCapacity(
-                input.n, static_cast<int64_t>(options_.ratio *
-                                              static_cast<double>(input.n)))));
-    if (selected->on_device.has_value()) return absl::OkStatus();
     return sieve_->SelectAbove(threshold, &selected->elements);
   }
 
@@ -240,7 +218,7 @@ class SidcoSelector final : public Selector {
                         Estimate(input, &request, &warm));
     location_ = kNowhere;
     if (estimate.stages == 0) return absl::OkStatus();
-    PS_RETURN_IF_ERROR(SelectAbove(estimate.threshold, input, selected));
+    PS_RETURN_IF_ERROR(SelectAbove(estimate.threshold, selected));
     stats->threshold = estimate.threshold;
     stats->stages = estimate.stages;
     stats->raw_count = selected->count();
@@ -279,7 +257,6 @@ class SidcoSelector final : public Selector {
   absl::Status SelectExactly(const char* why, const SelectorInput& input,
                              Selected* selected, CompressionStats* stats) {
     stats->fallback = why;
-    selected->encoded = false;
     return top_k_.Select(input.u, input.n,
                          std::min(input.target_count, moments_.num_nonzero),
                          selected, &stats->threshold);
@@ -288,7 +265,6 @@ class SidcoSelector final : public Selector {
   absl::Status Trim(const char* why, const SelectorInput& input,
                     Selected* selected, CompressionStats* stats) {
     stats->fallback = why;
-    selected->encoded = false;
     return top_k_.Trim(input.u, input.n, input.target_count, selected,
                        &stats->threshold);
   }
@@ -300,7 +276,8 @@ class SidcoSelector final : public Selector {
   StageController controller_;
   const std::unique_ptr<Sieve> sieve_;
   ExactTopK top_k_;
-  std::unique_ptr<DeviceSidco> device_;  // Created on first use.
+  // Created on first use.
+  std::unique_ptr<DeviceSearch<DeviceSidcoRequest>> device_;
   Moments moments_;  // The moments of the vector that Select has formed.
   // The result for that vector, if the device made the whole estimate.
   std::optional<DeviceSidcoResult> on_device_;

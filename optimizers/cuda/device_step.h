@@ -6,17 +6,21 @@
 
 #include "absl/status/status.h"
 #include "optimizers/element_rule.h"
-#include "tensor/sparse_kernels.h"
+#include "tensor/on_device.h"
 
 namespace ps {
 
-// Like StepElements, with the same bits, for arrays in the memory of the device
-// whose kernels have `work`. Does not wait; later operations of the compression
-// side run after it. Errors: kUnimplemented in a build without the CUDA
-// toolkit, where no kernels have a SparseWork; CUDA errors.
-absl::Status StepElementsOnDevice(const ElementRule& rule,
-                                  const StepArrays& arrays, int64_t n,
-                                  SparseWork* work);
+// Made by NewOnDevice.
+class DeviceStep {
+ public:
+  virtual ~DeviceStep() = default;
+
+  // Like StepElements, for arrays in the device's memory, whose products and
+  // sums may be rounded once where the host rounds twice. Does not wait; later
+  // operations of the compression side run after it. Errors: CUDA's.
+  virtual absl::Status Step(const ElementRule& rule, const StepArrays& arrays,
+                            int64_t n) = 0;
+};
 
 }  // namespace ps
 

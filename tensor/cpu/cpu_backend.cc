@@ -22,7 +22,7 @@ class CpuBackend final : public CpuCompressorBackend {
   void UseThreads(int num_threads) override {
     nn_->UseThreads(num_threads);
     sequences_->UseThreads(num_threads);
-    sparse().host_threads()->Resize(num_threads);
+    sparse().host_threads().Resize(num_threads);
   }
 
   NnKernels& nn() override { return *nn_; }

@@ -297,7 +297,7 @@ class CpuSparseKernels final : public SparseKernels {
     return absl::OkStatus();
   }
 
-  ThreadPool* host_threads() override { return &pool_; }
+  ThreadPool& host_threads() override { return pool_; }
 
  private:
   // Returns the part of `x` from the chunk's first element on.

@@ -16,7 +16,6 @@
 #include "tensor/cuda/memory_region.h"
 #include "tensor/cuda/pinned_ring.h"
 #include "tensor/cuda/sparse/cuda_sparse_kernels.h"
-#include "tensor/cuda/sparse/cuda_vector_kernels.h"
 
 namespace ps {
 namespace {
@@ -167,10 +166,12 @@ class CudaBackend final : public Backend {
 };
 
 absl::Status CheckOptions(const CudaBackendOptions& options) {
-  if (options.memory_bytes < 0 || options.num_sharers < 1) {
+  if (options.memory_bytes < 0 || options.num_sharers < 1 ||
+      options.num_host_threads < 1) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "memory_bytes is ", options.memory_bytes, " and num_sharers ",
-        options.num_sharers, "; must be at least 0 and 1"));
+        "memory_bytes is ", options.memory_bytes, ", num_sharers ",
+        options.num_sharers, " and num_host_threads ", options.num_host_threads,
+        "; must be at least 0, 1 and 1"));
   }
   return absl::OkStatus();
 }
@@ -194,8 +195,9 @@ absl::StatusOr<std::unique_ptr<Backend>> NewCudaBackend(
                         AllocateDeviceMemory(memory_bytes));
     memory = std::make_shared<MemoryRegion>(std::move(base), memory_bytes);
   }
-  PS_ASSIGN_OR_RETURN(std::unique_ptr<SparseKernels> sparse,
-                      NewCudaSparseKernels(streams.get(), memory));
+  PS_ASSIGN_OR_RETURN(
+      std::unique_ptr<SparseKernels> sparse,
+      NewCudaSparseKernels(streams.get(), memory, options.num_host_threads));
   PS_ASSIGN_OR_RETURN(std::unique_ptr<PinnedRing> ring,
                       NewPinnedRing(kRingBuffers, kRingBufferBytes));
   CudaLayers layers;

@@ -33,6 +33,8 @@ struct CudaBackendOptions {
   // allocated; at least 0. 0: a share of the device.
   int64_t memory_bytes = 0;
   int num_sharers = 1;  // Users of the device, including this one; at least 1.
+  // Threads that encode what is sent; at least 1.
+  int num_host_threads = 1;
   // For debugging: whether each tensor and buffer is an allocation of its own,
   // so that compute-sanitizer finds accesses beyond its end. Slow.
   bool separate_allocations = false;

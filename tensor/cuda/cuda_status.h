@@ -16,7 +16,7 @@ namespace ps {
 
 // OK for cudaSuccess; else kResourceExhausted for memory, kUnavailable if there
 // is no usable device, kInternal for the rest. `call` names what was called,
-// such as "cudaMalloc" or "launching SiftKernel".
+// such as "cudaMalloc" or "launching PassKernel".
 //
 // An error inside a kernel is reported by a later call on the same device, and
 // by every call after that; the message names the call that saw it.

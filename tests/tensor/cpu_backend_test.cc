@@ -68,7 +68,7 @@ TEST(CpuBackend, TensorOutlivesTheBackend) {
 
 TEST(CpuBackend, UsesFewerOrMoreThreads) {
   const std::unique_ptr<Backend> backend = CpuBackendForTest(2);
-  ThreadPool* const threads = backend->sparse().host_threads();
+  ThreadPool* const threads = &backend->sparse().host_threads();
   for (const int number : {3, 1, 2}) {
     backend->UseThreads(number);
     EXPECT_EQ(threads->num_threads(), number);

@@ -156,6 +156,7 @@ class CountingKernels final : public SparseKernels {
   absl::Status Clear(float* u, int64_t n) override {
     return kernels_->Clear(u, n);
   }
+  ThreadPool& host_threads() override { return kernels_->host_threads(); }
 
  private:
   const std::unique_ptr<SparseKernels> kernels_ = NewCpuSparseKernels(1);

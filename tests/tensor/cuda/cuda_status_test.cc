@@ -27,9 +27,9 @@ TEST(CudaStatusTest, NamesTheCallAndTheError) {
   Expect(CudaToStatus(cudaErrorNoDevice, "cudaSetDevice"),
          absl::StatusCode::kUnavailable,
          "cudaSetDevice: ", "cudaErrorNoDevice");
-  Expect(CudaToStatus(cudaErrorIllegalAddress, "launching SiftKernel"),
+  Expect(CudaToStatus(cudaErrorIllegalAddress, "launching PassKernel"),
          absl::StatusCode::kInternal,
-         "launching SiftKernel: ", "cudaErrorIllegalAddress");
+         "launching PassKernel: ", "cudaErrorIllegalAddress");
 }
 
 absl::Status Fails() {

@@ -55,7 +55,7 @@ absl::Status DeltaModeCost::Follow(const PayloadBuffer& payload,
   Selection answer;
   DecodePayload({payload.span()}, &answer.indices, &answer.values);
   const bool all = static_cast<int64_t>(answer.values.size()) == step_.size();
-  if (all || backend_->sparse().host_threads() == nullptr) {
+  if (all || backend_->sparse().device_work() != nullptr) {
     absl::Status status = Await();
     follow_times_.push_back(Milliseconds([&] {
       status.Update(weights_->Follow(0, servers_, residual));
