@@ -33,14 +33,35 @@ absl::Status CheckElement(double sum, bool sent, double decoded, double kept,
 
 }  // namespace
 
+absl::Status DecodeParts(const EncodedGradient& encoded,
+                         absl::Span<const int64_t> part_ends,
+                         Selection* elements) {
+  int64_t begin = 0;
+  for (size_t p = 0; p < part_ends.size(); ++p) {
+    const PayloadPieces payload = {encoded.parts[p].span()};
+    PS_RETURN_IF_ERROR(ValidatePayload(payload, part_ends[p] - begin).status());
+    std::vector<uint32_t> indices;
+    std::vector<float> values;
+    DecodePayload(payload, &indices, &values);
+    for (const uint32_t index : indices) {
+      elements->indices.push_back(static_cast<uint32_t>(begin + index));
+    }
+    elements->values.insert(elements->values.end(), values.begin(),
+                            values.end());
+    begin = part_ends[p];
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckCompression(const CompressionToCheck& check) {
   const CompressionStats& stats = check.encoded->stats;
   const int64_t n = static_cast<int64_t>(check.sum.size());
-  const PayloadPieces payload = {check.encoded->parts.front().span()};
-  PS_RETURN_IF_ERROR(ValidatePayload(payload, n).status());
-  std::vector<uint32_t> indices;
-  std::vector<float> values;
-  DecodePayload(payload, &indices, &values);
+  std::vector<int64_t> part_ends = check.part_ends;
+  if (part_ends.empty()) part_ends.push_back(n);
+  Selection elements;
+  PS_RETURN_IF_ERROR(DecodeParts(*check.encoded, part_ends, &elements));
+  const std::vector<uint32_t>& indices = elements.indices;
+  const std::vector<float>& values = elements.values;
   if (static_cast<int64_t>(indices.size()) != stats.count ||
       (check.exact_count && stats.count != stats.target_count)) {
     return absl::InternalError(

@@ -2,16 +2,27 @@
 #ifndef TOOLS_BENCH_COMPRESSORS_COMPRESSION_CHECK_H_
 #define TOOLS_BENCH_COMPRESSORS_COMPRESSION_CHECK_H_
 
+#include <cstdint>
+#include <vector>
+
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "compressors/compressor.h"
+#include "tensor/sparse_kernels.h"
 
 namespace ps {
+
+// Appends the elements of all parts, by their positions in the whole vector.
+// The parts end at `part_ends`. Errors: those of ValidatePayload.
+absl::Status DecodeParts(const EncodedGradient& encoded,
+                         absl::Span<const int64_t> part_ends,
+                         Selection* elements);
 
 struct CompressionToCheck {
   absl::Span<const float> sum;               // Residual before + gradient, [n].
   absl::Span<const float> residual;          // Residual after, [n].
-  const EncodedGradient* encoded = nullptr;  // One part; not owned.
+  const EncodedGradient* encoded = nullptr;  // Not owned.
+  std::vector<int64_t> part_ends;            // Empty: one part.
   // The compressor promises stats.target_count elements, neither more nor
   // fewer.
   bool exact_count = false;

@@ -5,8 +5,6 @@
 #include <vector>
 
 #include "common/status_macros.h"
-#include "compressors/payload/payload.h"
-#include "tensor/sparse_kernels.h"
 #include "tools/bench/compressors/stopwatch.h"
 
 namespace ps {
@@ -50,10 +48,8 @@ absl::Status DeltaModeCost::Await() {
   return backend_->CopyToHost(step_.Slice(0, 1), &last);
 }
 
-absl::Status DeltaModeCost::Follow(const PayloadBuffer& payload,
+absl::Status DeltaModeCost::Follow(const Selection& answer,
                                    const Tensor& residual) {
-  Selection answer;
-  DecodePayload({payload.span()}, &answer.indices, &answer.values);
   const bool all = static_cast<int64_t>(answer.values.size()) == step_.size();
   if (all || backend_->sparse().device_work() != nullptr) {
     absl::Status status = Await();

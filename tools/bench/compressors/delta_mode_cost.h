@@ -10,9 +10,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "compressors/payload/payload_buffer.h"
 #include "proto/config.pb.h"
 #include "tensor/backend.h"
+#include "tensor/sparse_kernels.h"
 #include "tensor/tensor.h"
 #include "worker/worker_weights.h"
 
@@ -30,9 +30,9 @@ class DeltaModeCost {
   absl::Status Step(const Tensor& gradient);
   const Tensor& step() const { return step_; }
 
-  // Follows an answer that changes the elements of `payload`, as when workers
-  // send the same ones.
-  absl::Status Follow(const PayloadBuffer& payload, const Tensor& residual);
+  // Follows an answer that changes these elements, as when workers send the
+  // same ones.
+  absl::Status Follow(const Selection& answer, const Tensor& residual);
 
   // Of all rounds so far.
   const std::vector<double>& step_milliseconds() const { return step_times_; }

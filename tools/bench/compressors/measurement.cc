@@ -23,6 +23,7 @@ constexpr int64_t kWindows = 32;
 // A call on fewer elements is short and needs more rounds.
 constexpr int64_t kFullElements = int64_t{1} << 22;
 constexpr int64_t kRoundsPerTopK = 3;
+constexpr int64_t kSlice = int64_t{1} << 20;
 
 double Median(std::vector<double> values) {
   const auto middle = values.begin() + values.size() / 2;
@@ -68,6 +69,7 @@ double CompressorTiming::EntropyBitsPerSentElement() const {
 struct CompressorBench::Subject {
   std::unique_ptr<Compressor> compressor;
   Tensor residual;  // [elements]
+  std::vector<int64_t> part_ends;
   bool exact_count = false;
 };
 
@@ -114,6 +116,7 @@ absl::Status CompressorBench::Verify(Subject* subject) {
   check.sum = sum;
   check.residual = kept;
   check.encoded = &encoded;
+  check.part_ends = subject->part_ends;
   check.exact_count = subject->exact_count;
   return Annotate(CheckCompression(check), "verification failed");
 }
@@ -126,6 +129,12 @@ absl::StatusOr<CompressorTiming> CompressorBench::Run(
   options.dense_size = n;
   options.backend = backend_;
   Subject subject;
+  // As in training: cluster.max_slice_elements.
+  for (int64_t end = kSlice; end < n; end += kSlice) {
+    subject.part_ends.push_back(end);
+  }
+  subject.part_ends.push_back(n);
+  options.part_ends = subject.part_ends;
   PS_ASSIGN_OR_RETURN(subject.compressor, NewCompressor(options));
   PS_ASSIGN_OR_RETURN(subject.residual, backend_->Allocate({n}));
   // These two send exactly k by definition.
@@ -171,17 +180,26 @@ absl::StatusOr<CompressorTiming> CompressorBench::Run(
     }));
     PS_RETURN_IF_ERROR(idle);
     PS_RETURN_IF_ERROR(encoded.status());
-    const PayloadBuffer& payload = encoded->parts.front();
     if (delta != nullptr) {
-      PS_RETURN_IF_ERROR(delta->Follow(payload, subject.residual));
+      Selection answer;
+      PS_RETURN_IF_ERROR(DecodeParts(*encoded, subject.part_ends, &answer));
+      PS_RETURN_IF_ERROR(delta->Follow(answer, subject.residual));
     }
-    PS_ASSIGN_OR_RETURN(const PayloadInfo info,
-                        ValidatePayload({payload.span()}, n));
+    int64_t value_bytes = 0;
+    int64_t begin = 0;
+    for (size_t p = 0; p < subject.part_ends.size(); ++p) {
+      PS_ASSIGN_OR_RETURN(const PayloadInfo info,
+                          ValidatePayload({encoded->parts[p].span()},
+                                          subject.part_ends[p] - begin));
+      value_bytes += info.value_bytes;
+      timing.payload_bytes +=
+          static_cast<int64_t>(encoded->parts[p].size_bytes());
+      begin = subject.part_ends[p];
+    }
     timing.last = encoded->stats;
     timing.sent += encoded->stats.count;
-    timing.payload_bytes += static_cast<int64_t>(payload.size_bytes());
     timing.entropy_bits +=
-        EntropyBits(config, encoded->stats.count, n, info.value_bytes);
+        EntropyBits(config, encoded->stats.count, n, value_bytes);
   }
   timing.milliseconds = Median(times);
   timing.bound_milliseconds = Median(bound_times);
