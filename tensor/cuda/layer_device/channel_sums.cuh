@@ -74,9 +74,9 @@ template <int N, typename Of, typename Terms, typename Output,
 __global__ void __launch_bounds__(kBlockThreads)
     SumChunksKernel(const ChannelGeometry g, const Of of, const Terms terms,
                     TwoSums* partial, Output* output, const Inputs*... x) {
-  // Packets that a thread loads together: 4 or more are then under way, and 2
-  // blocks fit into a multiprocessor's registers.
-  constexpr int kRows = sizeof...(Inputs) == 1 ? 4 : 2;
+  // Packets of each array that a thread loads together: 3 or 4 are then under
+  // way, and 2 blocks fit into a multiprocessor's registers.
+  constexpr int kRows = 4 / sizeof...(Inputs);
   constexpr std::make_index_sequence<sizeof...(Inputs)> kInputs;
   __shared__ TwoSums shared[N][kBlockThreads];
   const int thread = static_cast<int>(threadIdx.x);

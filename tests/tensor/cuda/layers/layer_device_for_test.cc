@@ -14,13 +14,13 @@ std::shared_ptr<LayerDevice> NewLayerDeviceForTest(CudaNnOptions options) {
   options.stream = (*stream)->get();
   auto device = LayerDevice::Create(options);
   CHECK(device.ok()) << device.status();
-  // The stream goes first: it does its work, which may use the device's memory.
+  // The stream goes last, since the device's memory may be in use until then.
   struct Owned {
-    std::unique_ptr<LayerDevice> device;
     std::unique_ptr<CudaStream> stream;
+    std::unique_ptr<LayerDevice> device;
   };
   const auto owned =
-      std::make_shared<Owned>(Owned{*std::move(device), *std::move(stream)});
+      std::make_shared<Owned>(Owned{*std::move(stream), *std::move(device)});
   return std::shared_ptr<LayerDevice>(owned, owned->device.get());
 }
 
