@@ -38,10 +38,9 @@ TEST(EmulatedLaunches, AConvolutionAppliesTheReluThatFollows) {
   ASSERT_TRUE((*model)->Evaluate(batch, weights).ok());
   const std::vector<std::string> launches = ptx::TakeLaunches();
   const auto count = [&](const std::string& part) {
-    return std::count_if(launches.begin(), launches.end(),
-                         [&](const std::string& name) {
-                           return absl::StrContains(name, part);
-                         });
+    return std::count_if(
+        launches.begin(), launches.end(),
+        [&](const std::string& name) { return absl::StrContains(name, part); });
   };
   // Forward to train and to evaluate, backward once. Sums over channels take
   // two kernels.

@@ -47,8 +47,7 @@ TEST_F(EmulatedDeviceLibraries, ACudnnThatCannotStartIsNamedByConvolutions) {
     const absl::Status status = PlanConvolution(NewDevice());
     EXPECT_FALSE(status.ok());
     EXPECT_TRUE(absl::StrContains(status.message(), "cudnn")) << status;
-    EXPECT_TRUE(
-        absl::StrContains(status.message(), "CUDNN_STATUS_FAKE (1008)"))
+    EXPECT_TRUE(absl::StrContains(status.message(), "CUDNN_STATUS_FAKE (1008)"))
         << status;
     EXPECT_EQ(log.all().size(), 0);
   }
