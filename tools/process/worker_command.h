@@ -19,8 +19,8 @@ struct WorkerCommandFlags {
 };
 
 // `job` is where the config comes from, for messages. Errors: kInvalidArgument
-// for a command that does not go with the job's model, and for what does not go
-// with an external model.
+// if there is a command without an external model or an external model without
+// a command, and for flags that an external model excludes.
 absl::Status CheckWorkerCommand(const JobConfig& config, const std::string& job,
                                 const WorkerCommandFlags& flags);
 
