@@ -13,7 +13,7 @@ inline int64_t MaxSliceElements(const JobConfig& job) {
   if (job.cluster().has_max_slice_elements()) {
     return job.cluster().max_slice_elements();
   }
-  return job.compressor().name() == "none" ? 1 << 18 : 1 << 20;
+  return job.compressor().name() == "none" ? 1 << 16 : 1 << 20;
 }
 
 }  // namespace ps

@@ -227,6 +227,7 @@ void ServerCalls::Register(const Caller& caller,
     return;
   }
   response.set_credit_bytes(credit_.bytes_per_worker());
+  response.set_needs_whole_iterations(NeedsWholeIterations(*config_));
   response.set_epoch(snapshots_->epoch());
   call->Respond(ToBytes(response));
 }

@@ -172,7 +172,7 @@ void ServerSession::Advance() {
     waiting_.erase(waiting_.begin());
     Start(std::move(call));
   }
-  while (const std::optional<int64_t> number = window_.Next()) {
+  while (const std::optional<int64_t> number = window_.Next(now)) {
     Start(std::move(queued_.extract(*number).mapped()));
   }
   while (const std::optional<int64_t> number = stage_window_.Next()) {
@@ -303,8 +303,8 @@ void ServerSession::OnRegistered(absl::StatusOr<grpc::ByteBuffer> result) {
     return;
   }
   if (!welcome_.has_value()) {
-    window_.set_credit_bytes(
-        std::max(options_.credit_bytes, welcome->credit_bytes()));
+    window_.SetCredit(std::max(options_.credit_bytes, welcome->credit_bytes()),
+                      welcome->needs_whole_iterations());
     for (size_t i = 1; i < connections_.size(); ++i) {
       channel_->Open(static_cast<int>(i));
     }
@@ -466,7 +466,7 @@ void ServerSession::Deliver(std::unique_ptr<Call> call) {
   if (call->rpc == Rpc::kAuxPut) {
     stage_window_.Answered(call->number);
   } else if (call->number >= 0) {
-    window_.Answered(call->number);
+    window_.Answered(call->number, clock_->Now());
   }
   if (call->done != nullptr) {
     const auto done = std::exchange(call->done, nullptr);

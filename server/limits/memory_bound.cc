@@ -55,14 +55,6 @@ SliceCoderBytes CoderBytes(const JobConfig& config, int64_t num_elements) {
   return plugin.slice_coder_bytes(options);
 }
 
-// Whether an update may need all pushes of a worker's iteration at once. With
-// shared positions, others push a bucket once they have all of the leader's in
-// it.
-bool NeedsWholeIterations(const JobConfig& config) {
-  return NeedsNorms(config.optimizer()) || MayLeaveOut(config) ||
-         WorkersSharePositions(config);
-}
-
 // Returns the number of the optimizer's state arrays as large as the weights.
 absl::StatusOr<int64_t> StateArrays(const OptimizerConfig& config) {
   OptimizerOptions options;
@@ -119,6 +111,11 @@ int64_t MaxAnswerBytes(const JobConfig& config, int64_t num_elements) {
   const bool differences = SendsDifferences(ChosenDownlink(config));
   return kMaxSliceHeaderBytes + CoderBytes(config, 0).remark +
          (differences ? 2 : 1) * DensePayloadBytes(num_elements);
+}
+
+bool NeedsWholeIterations(const JobConfig& config) {
+  return NeedsNorms(config.optimizer()) || MayLeaveOut(config) ||
+         WorkersSharePositions(config);
 }
 
 int64_t CreditBytes(const JobConfig& config, const ServerPart& part) {

@@ -44,11 +44,15 @@ int64_t MessageQuotaBytes(const ClusterConfig& cluster,
 // Returns the maximum size of an answer with new weights.
 int64_t MaxAnswerBytes(const JobConfig& config, int64_t num_elements);
 
+// Whether updates could not complete with less than the pushes of a whole
+// iteration, because they need norms over all slices, because a worker whose
+// push was dropped may be one update ahead of some slices, or because workers
+// share positions.
+bool NeedsWholeIterations(const JobConfig& config);
+
 // Returns the bytes of one worker's pushes that a server holds:
-// cluster.credit_megabytes, but those of a whole iteration if updates could not
-// complete with less, because they need norms over all slices, because a worker
-// whose push was dropped may be one update ahead of some slices, or because
-// workers share positions.
+// cluster.credit_megabytes, but at least those of a whole iteration if updates
+// need that.
 int64_t CreditBytes(const JobConfig& config, const ServerPart& part);
 
 // Returns the bytes of answers to one worker that a server keeps until they are

@@ -27,12 +27,18 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+// Large slices, so that a model can be too large for a machine's memory before
+// it has too many of them.
+JobConfig Job() {
+  JobConfig job = PatientJob(/*num_workers=*/2);
+  job.mutable_cluster()->set_max_slice_elements(1 << 20);
+  return job;
+}
+
 class RegisterTest : public ::testing::Test {
  protected:
   RegisterTest()
-      : config_(PatientJob(/*num_workers=*/2)),
-        server_(config_),
-        worker_(server_.address()) {}
+      : config_(Job()), server_(config_), worker_(server_.address()) {}
 
   RegisterRequest Valid(int rank, uint64_t incarnation = 1) {
     WorkerId id;
