@@ -4,9 +4,8 @@ $CUDA_HOME if it is set (set but empty: build for the CPU alone), else the nvcc
 on the PATH, else /usr/local/cuda. Whatever is found,
 @cuda//:defs.bzl has CUDA_FOUND, and @cuda//:runtime is a cc_library (empty
 without a toolkit, so that BUILD files need no second version) with the headers,
-and the runtime linked statically. The headers of cuBLAS, cuBLASLt and cuDNN must
-be among them; the libraries are loaded when a program runs
-(tensor/cuda/libraries).
+and the runtime linked statically. The headers of cuBLAS and cuDNN must be among
+them; the libraries are loaded when a program runs (tensor/cuda/libraries).
 """
 
 _BUILD = """
@@ -52,9 +51,8 @@ def _impl(ctx):
             home = candidate
             break
 
-    for header in ["cublas_v2.h", "cublasLt.h"]:
-        if home and not ctx.path(home + "/include/" + header).exists:
-            fail("%s has no include/%s: install cuBLAS's headers, or set CUDA_HOME to nothing for a CPU-only build" % (home, header))
+    if home and not ctx.path(home + "/include/cublas_v2.h").exists:
+        fail("%s has no include/cublas_v2.h: install cuBLAS's headers, or set CUDA_HOME to nothing for a CPU-only build" % home)
     if home and not _has_cudnn(ctx, home):
         fail("%s has no include/cudnn.h of version %d or later: install cuDNN's headers, or set CUDA_HOME to nothing for a CPU-only build" % (home, _MIN_CUDNN))
 

@@ -271,8 +271,7 @@ std::string NameOf(const testing::TestParamInfo<ModelOnCuda::ParamType>& info) {
 
 INSTANTIATE_TEST_SUITE_P(
     Models, ModelInBf16,
-    testing::Combine(testing::Values("cuda_bf16", "cuda_without_cudnn_bf16",
-                                     "cuda_without_cublas_lt_bf16"),
+    testing::Combine(testing::Values("cuda_bf16", "cuda_without_cudnn_bf16"),
                      testing::Values("mlp", "lenet5", "cifar_cnn", "resnet20",
                                      "lstm_lm", "char_lstm", "speech_lstm",
                                      "speech_dnn")),
@@ -281,15 +280,13 @@ INSTANTIATE_TEST_SUITE_P(
 // Other models take long.
 INSTANTIATE_TEST_SUITE_P(
     Models, OverfittingInBf16,
-    testing::Combine(testing::Values("cuda_bf16", "cuda_without_cudnn_bf16",
-                                     "cuda_without_cublas_lt_bf16"),
+    testing::Combine(testing::Values("cuda_bf16", "cuda_without_cudnn_bf16"),
                      testing::Values("mlp", "resnet20", "lstm_lm")),
     NameOf);
 
 INSTANTIATE_TEST_SUITE_P(
     Models, ModelOnCuda,
-    testing::Combine(testing::Values("cuda", "cuda_without_cudnn",
-                                     "cuda_without_cublas_lt"),
+    testing::Combine(testing::Values("cuda", "cuda_without_cudnn"),
                      testing::Values("mlp", "lenet5", "resnet20", "lstm_lm",
                                      "char_lstm", "speech_lstm", "speech_dnn")),
     NameOf);

@@ -223,8 +223,7 @@ TEST_P(RecordedTraining, HasTheBitsOfTrainingAsItIs) {
 INSTANTIATE_TEST_SUITE_P(
     Models, RecordedTraining,
     testing::Combine(testing::Values("cpu", "cuda", "cuda_without_cudnn",
-                                     "cuda_without_cublas_lt", "cuda_bf16",
-                                     "cuda_without_cudnn_bf16"),
+                                     "cuda_bf16", "cuda_without_cudnn_bf16"),
                      testing::Values("mlp", "lenet5", "resnet20", "lstm_lm",
                                      "char_lstm", "speech_lstm", "speech_dnn",
                                      "last_step_classifier",

@@ -272,8 +272,8 @@ INSTANTIATE_TEST_SUITE_P(
                           absl::StrJoin(c.first, "x"), "_to_", c.second);
     });
 
-// The same numbers with the activation function in the convolution, and in an
-// operation of its own.
+// The same numbers with the activation function in the convolution or the
+// linear layer, and in an operation of its own.
 using FusedActivation = EveryBackendAndCase<std::pair<Activation, Shape>>;
 
 TEST_P(FusedActivation, EqualsTheOperationThatFollows) {
@@ -282,10 +282,15 @@ TEST_P(FusedActivation, EqualsTheOperationThatFollows) {
   const std::unique_ptr<Backend> backend = NewBackend();
   NnKernels& nn = backend->nn();
   const ActivationDesc input = ActivationDesc::Plain(input_shape);
-  ConvolutionShape shape;
-  shape.out_channels = 8;
-  shape.kernel_height = shape.kernel_width = 3;
-  const auto fused = nn.PlanConvolution(shape, input);
+  const bool is_linear = input_shape.size() == 2;
+  const auto plan = [&] {
+    ConvolutionShape shape;
+    shape.out_channels = 8;
+    shape.kernel_height = shape.kernel_width = 3;
+    return is_linear ? nn.PlanLinear(8, input)
+                     : nn.PlanConvolution(shape, input);
+  };
+  const auto fused = plan();
   ASSERT_TRUE(fused.ok()) << fused.status();
   std::vector<float> none(1);
   EXPECT_EQ((*fused)
@@ -296,13 +301,13 @@ TEST_P(FusedActivation, EqualsTheOperationThatFollows) {
     EXPECT_EQ(backend_name(), "cpu");  // It saves no pass.
     return;
   }
-  const auto separate = nn.PlanConvolution(shape, input);
+  const auto separate = plan();
   ASSERT_TRUE(separate.ok()) << separate.status();
   const ActivationDesc& output = (*fused)->output();
   const auto activation = nn.PlanActivation(function, output);
   ASSERT_TRUE(activation.ok()) << activation.status();
 
-  const int64_t num_weights = 8 * input_shape[1] * 9;
+  const int64_t num_weights = 8 * input_shape[1] * (is_linear ? 1 : 9);
   const std::vector<float> x = RandomValues(input.num_floats, 1);
   const std::vector<float> weight = RandomValues(num_weights, 2);
   const std::vector<float> bias = RandomValues(8, 3);
@@ -342,6 +347,8 @@ INSTANTIATE_TEST_SUITE_P(
         testing::Values(std::make_pair(Activation::kRelu, Shape{3, 2, 6, 6}),
                         std::make_pair(Activation::kRelu, Shape{2, 3, 9, 7}),
                         std::make_pair(Activation::kTanh, Shape{2, 1, 5, 5}),
+                        std::make_pair(Activation::kRelu, Shape{5, 7}),
+                        std::make_pair(Activation::kTanh, Shape{130, 3}),
                         std::make_pair(Activation::kSigmoid,
                                        Shape{3, 2, 6, 6}))),
     [](const testing::TestParamInfo<FusedActivation::ParamType>& info) {

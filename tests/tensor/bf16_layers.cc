@@ -21,8 +21,7 @@ double Largest(const std::vector<float>& values) {
 }  // namespace
 
 std::vector<std::string> Bf16BackendNames() {
-  return {"cuda_bf16", "cuda_without_cudnn_bf16",
-          "cuda_without_cublas_lt_bf16"};
+  return {"cuda_bf16", "cuda_without_cudnn_bf16"};
 }
 
 std::vector<float> RandomBf16(int64_t n, uint64_t seed) {
@@ -153,10 +152,7 @@ void Bf16Layers::CheckAffine(const Results& actual,
                              const Results& expected) const {
   // Only cuDNN rounds the gradient of weights to bfloat16.
   const double weight_roundings =
-      absl::StartsWith(backend_name(), "cuda_bf16") ||
-              absl::StartsWith(backend_name(), "cuda_without_cublas_lt")
-          ? 1
-          : 0;
+      absl::StartsWith(backend_name(), "cuda_bf16") ? 1 : 0;
   // Rounded twice: the product, and its sum with the bias.
   ExpectRounded(actual.y, expected.y, 2);
   ExpectRounded(actual.dx, expected.dx, 1);

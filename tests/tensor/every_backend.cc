@@ -23,14 +23,13 @@ absl::StatusOr<std::unique_ptr<Backend>> NewDevice(const std::string& name) {
   const absl::string_view kind =
       absl::string_view(name).substr(0, name.size() - (is_bf16 ? 5 : 0));
   if (kind != "cuda" && kind != "cuda_without_cudnn" &&
-      kind != "cuda_without_cublas_lt" && kind != "cuda_cudnn_recurrent") {
+      kind != "cuda_cudnn_recurrent") {
     return absl::NotFoundError(absl::StrCat("no backend ", name));
   }
   CudaNnOptions layers;
   layers.precision = is_bf16 ? Precision::kBf16 : Precision::kFp32;
   layers.cudnn_recurrent = kind == "cuda_cudnn_recurrent";
   layers.use_cudnn = kind != "cuda_without_cudnn";
-  layers.use_cublas_lt = kind != "cuda_without_cublas_lt";
   CudaBackendOptions options = CudaOptionsForTest();
   const CudaSupport* const cuda = FindCudaSupport();
   if (cuda == nullptr) return absl::UnavailableError("built without CUDA");
@@ -41,7 +40,7 @@ absl::StatusOr<std::unique_ptr<Backend>> NewDevice(const std::string& name) {
 }  // namespace
 
 std::vector<std::string> BackendNames() {
-  return {"cpu", "cuda", "cuda_without_cudnn", "cuda_without_cublas_lt"};
+  return {"cpu", "cuda", "cuda_without_cudnn"};
 }
 
 bool NeedsDevice(const std::string& name) { return name != "cpu"; }

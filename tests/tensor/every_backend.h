@@ -13,8 +13,8 @@
 
 namespace ps {
 
-// cpu, and the layers of CUDA: with cuDNN and cuBLASLt, and without either. The
-// device is the machine's, or emulated in programs that link
+// cpu, and the layers of CUDA: with cuDNN, and without. The device is the
+// machine's, or emulated in programs that link
 // tests/tensor/cuda:emulated_layers.
 std::vector<std::string> BackendNames();
 

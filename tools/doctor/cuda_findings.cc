@@ -119,14 +119,6 @@ std::string CublasVersion(const DynamicLibrary& library) {
   return absl::StrCat(parts[0], ".", parts[1], ".", parts[2]);
 }
 
-std::string CublasLtVersion(const DynamicLibrary& library) {
-  auto* get = Find<size_t()>(library, "cublasLtGetVersion");
-  if (get == nullptr) return "";
-  const size_t version = get();
-  return absl::StrCat(version / 10000, ".", version / 100 % 100, ".",
-                      version % 100);
-}
-
 std::string CudnnVersion(const DynamicLibrary& library) {
   auto* get = Find<size_t()>(library, "cudnnGetVersion");
   if (get == nullptr) return "";
@@ -149,8 +141,6 @@ std::vector<CudaLibrary> Libraries(int build_version) {
   const auto no_version = [](const DynamicLibrary&) { return std::string(); };
   return {
       {"cuBLAS", absl::StrCat("libcublas.so.", major), products, CublasVersion},
-      {"cuBLASLt", absl::StrCat("libcublasLt.so.", major), products,
-       CublasLtVersion},
       {"cuDNN", "libcudnn.so.9", convolutions, CudnnVersion},
       // cuDNN loads these only when it needs them.
       {"cuDNN graph", "libcudnn_graph.so.9", convolutions, no_version},

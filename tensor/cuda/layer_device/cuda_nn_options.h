@@ -18,9 +18,8 @@ struct CudaNnOptions {
   void* stream = nullptr;
   // Whether results must have the same bits from run to run, on the same kind
   // of device and with the same versions of its libraries. If not, cuBLAS may
-  // use atomic additions, cuBLASLt may add the parts of a sum in the order they
-  // finish, cuDNN may use algorithms that do either, and the algorithms of both
-  // are tried when a layer is planned, and the fastest is used.
+  // use atomic additions, and cuDNN algorithms that do; cuDNN's are tried when
+  // a layer is planned, and the fastest is used.
   bool deterministic = true;
   Precision precision = Precision::kFp32;
   // Whether convolutions use cuDNN, which must be installed then. If not, they
@@ -30,9 +29,6 @@ struct CudaNnOptions {
   // Whether recurrent layers must use cuDNN. They then may have other bits from
   // run to run, even if `deterministic`.
   bool cudnn_recurrent = false;
-  // Whether cuBLASLt computes the biases of linear layers together with the
-  // products, if it is installed and supports them; otherwise kernels do.
-  bool use_cublas_lt = true;
   // Allocates size_bytes of device memory, at least 1, aligned to 256 bytes;
   // null: cudaMalloc. Freed memory may be reused at once, since all work on it
   // is in the stream's order.

@@ -7,9 +7,7 @@
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
-#include "glog/logging.h"
 #include "tensor/cuda/cuda_status.h"
-#include "tensor/cuda/layer_device/cublas_lt_products.h"
 #include "tensor/cuda/layer_device/cublas_products.h"
 #include "tensor/cuda/libraries/cublas_functions.h"
 #include "tensor/cuda/libraries/cudnn_functions.h"
@@ -87,26 +85,7 @@ absl::Status LayerDevice::Start() {
   cublas_options.workspace_bytes = kCublasWorkspaceBytes;
   PS_ASSIGN_OR_RETURN(products_,
                       CublasProducts::Create(cublas, cublas_options));
-  PS_RETURN_IF_ERROR(StartCublasLt());
   cudnn_ = NewCudnnHandle(stream_);
-  return absl::OkStatus();
-}
-
-absl::Status LayerDevice::StartCublasLt() {
-  if (!options_.use_cublas_lt) return absl::OkStatus();
-  const absl::StatusOr<CublasLtFunctions> cublas_lt = LoadCublasLt();
-  if (!cublas_lt.ok()) {
-    LOG(INFO) << "linear layers add their biases in kernels of their own: "
-              << cublas_lt.status().message();
-    return absl::OkStatus();
-  }
-  CublasLtOptions options;
-  options.stream = stream_;
-  options.deterministic = options_.deterministic;
-  options.trials = &trials_;
-  options.allow_tf32 = precision() == Precision::kTf32;
-  PS_ASSIGN_OR_RETURN(fused_products_,
-                      CublasLtProducts::Create(*cublas_lt, options));
   return absl::OkStatus();
 }
 
@@ -191,13 +170,6 @@ absl::Status LayerDevice::Zero(int64_t size_bytes, void* data) {
 absl::Status LayerDevice::Multiply(const MatrixProduct& product) {
   PS_RETURN_IF_ERROR(MakeCurrent());
   return products_->Multiply(product);
-}
-
-absl::StatusOr<std::unique_ptr<FusedProduct>> LayerDevice::PlanFusedProduct(
-    const MatrixProduct& product, Epilogue epilogue) {
-  if (fused_products_ == nullptr) return std::unique_ptr<FusedProduct>();
-  PS_RETURN_IF_ERROR(MakeCurrent());
-  return fused_products_->Plan(this, product, epilogue);
 }
 
 absl::Status LayerDevice::ToStatus(cudaError_t error,

@@ -1,6 +1,6 @@
-// A CUDA device as the layers use it: memory, copies, and products by cuBLAS
-// and cuBLASLt, in the order of one stream. Kernels are launched by
-// elementwise.cuh and channel_sums.cuh.
+// A CUDA device as the layers use it: memory, copies, and products by cuBLAS,
+// in the order of one stream. Kernels are launched by elementwise.cuh and
+// channel_sums.cuh.
 #ifndef TENSOR_CUDA_LAYER_DEVICE_LAYER_DEVICE_H_
 #define TENSOR_CUDA_LAYER_DEVICE_LAYER_DEVICE_H_
 
@@ -22,7 +22,6 @@
 
 namespace ps {
 
-class CublasLtProducts;
 class CublasProducts;
 class CudnnHandle;
 
@@ -75,15 +74,10 @@ class LayerDevice {
   absl::Status Zero(int64_t size_bytes, void* data);
 
   absl::Status Multiply(const MatrixProduct& product);
-  // The same with an epilogue, for a product that does not accumulate; its
-  // pointers are not used. Null if no library supports it: the layer then uses
-  // Multiply and its own kernels. This device must outlive the result.
-  absl::StatusOr<std::unique_ptr<FusedProduct>> PlanFusedProduct(
-      const MatrixProduct& product, Epilogue epilogue);
 
   // Errors: those of NewCudnnHandle, for layers that need cuDNN.
   absl::StatusOr<std::shared_ptr<CudnnHandle>> Cudnn() const { return cudnn_; }
-  // For libraries' algorithms, where bits may vary.
+  // For cuDNN's algorithms, where bits may vary.
   Trials* trials() { return &trials_; }
 
   // For planning: ensures that there are at least `size_bytes` from now on. The
@@ -105,7 +99,6 @@ class LayerDevice {
   explicit LayerDevice(const CudaNnOptions& options);
 
   absl::Status Start();
-  absl::Status StartCublasLt();
   absl::StatusOr<std::shared_ptr<void>> AllocateOfCuda(int64_t size) const;
   absl::Status CopyAsync(const void* from, int64_t size_bytes, void* to,
                          cudaMemcpyKind kind) const;
@@ -115,8 +108,6 @@ class LayerDevice {
   Trials trials_;
   std::shared_ptr<void> cublas_workspace_;
   std::unique_ptr<CublasProducts> products_;
-  // Null if cuBLASLt is not installed or not wanted.
-  std::unique_ptr<CublasLtProducts> fused_products_;
   absl::StatusOr<std::shared_ptr<CudnnHandle>> cudnn_;
   int64_t num_reorders_ = 0;
   std::shared_ptr<void> scratch_;

@@ -1,11 +1,9 @@
-// Matrix products on the device, alone or fused with the computation of a bias
-// or its gradient.
+// Matrix products on the device.
 #ifndef TENSOR_CUDA_LAYER_DEVICE_MATRIX_PRODUCT_H_
 #define TENSOR_CUDA_LAYER_DEVICE_MATRIX_PRODUCT_H_
 
 #include <cstdint>
 
-#include "absl/status/status.h"
 #include "tensor/cuda/layer_device/bfloat16.h"
 
 namespace ps {
@@ -37,38 +35,6 @@ struct MatrixProduct {
     return b_stride > 0 ? b_stride : transpose_b ? k : n;
   }
   int64_t c_row() const { return c_stride > 0 ? c_stride : n; }
-};
-
-// The computation fused with the product c [m, n] = a [m, k] b [k, n].
-enum class Epilogue {
-  // c[i, j] += bias[j], before rounding to the result's type, which is also the
-  // type of the biases.
-  kAddBias,
-  // sums[i] = a[i, 0] + ... + a[i, k - 1], where a is as in the product, after
-  // any transposition. The sums have the result's type.
-  kSumA,
-};
-
-// Arrays on the device, laid out as in MatrixProduct.
-struct FusedOperands {
-  const void* a = nullptr;
-  const void* b = nullptr;
-  void* c = nullptr;
-  const void* bias = nullptr;  // [n]; for kAddBias.
-  void* sums = nullptr;        // [m], overwritten; for kSumA.
-};
-
-// Computed by a library of the device, which chose an algorithm at planning.
-class FusedProduct {
- public:
-  virtual ~FusedProduct() = default;
-
-  // Whether the library supports operands at these addresses, which may need to
-  // be aligned.
-  virtual bool Takes(const FusedOperands& operands) const = 0;
-  // Runs in the order of the device. The operands must be ones that Takes
-  // accepts. Uses the device's scratch.
-  virtual absl::Status Multiply(const FusedOperands& operands) = 0;
 };
 
 }  // namespace ps

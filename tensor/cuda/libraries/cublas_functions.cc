@@ -58,29 +58,18 @@ absl::StatusCode CodeOf(cublasStatus_t status) {
 
 }  // namespace
 
-#define PS_FIND(member, function) \
-  PS_RETURN_IF_ERROR(library.Find(#function, &f.member));
-
 absl::StatusOr<CublasFunctions> LoadCublas() {
   PS_ASSIGN_OR_RETURN(
       const DynamicLibrary library,
       OpenCudaLibrary("cuBLAS", "libcublas.so", CUBLAS_VER_MAJOR));
   CublasFunctions f;
+#define PS_FIND(member, function) \
+  PS_RETURN_IF_ERROR(library.Find(#function, &f.member));
   PS_CUBLAS_FUNCTIONS(PS_FIND)
+#undef PS_FIND
   PS_RETURN_IF_ERROR(library.Find("cublasGemmEx", &f.gemm_ex));
   return f;
 }
-
-absl::StatusOr<CublasLtFunctions> LoadCublasLt() {
-  PS_ASSIGN_OR_RETURN(
-      const DynamicLibrary library,
-      OpenCudaLibrary("cuBLASLt", "libcublasLt.so", CUBLAS_VER_MAJOR));
-  CublasLtFunctions f;
-  PS_CUBLAS_LT_FUNCTIONS(PS_FIND)
-  return f;
-}
-
-#undef PS_FIND
 
 absl::Status CublasToStatus(cublasStatus_t status, absl::string_view call) {
   if (status == CUBLAS_STATUS_SUCCESS) return absl::OkStatus();

@@ -1,14 +1,12 @@
-// The functions of cuBLAS and cuBLASLt that this program calls, loaded at run
-// time.
+// The functions of cuBLAS that this program calls, loaded at run time.
 //
-// They are not linked statically, since libcublas_static and libcublasLt_static
-// would make every binary about 700 MB larger. They are not linked dynamically
-// either, since then no program of this tree would start where CUDA is not
-// installed.
+// They are not linked statically, since libcublas_static and
+// libcublasLt_static, which it needs, would make every binary about 700 MB
+// larger. They are not linked dynamically either, since then no program of this
+// tree would start where CUDA is not installed.
 #ifndef TENSOR_CUDA_LIBRARIES_CUBLAS_FUNCTIONS_H_
 #define TENSOR_CUDA_LIBRARIES_CUBLAS_FUNCTIONS_H_
 
-#include <cublasLt.h>
 #include <cublas_v2.h>
 
 #include "absl/status/status.h"
@@ -41,33 +39,11 @@ struct CublasFunctions {
                             cublasComputeType_t, cublasGemmAlgo_t) = nullptr;
 };
 
-// The same of cuBLASLt, which comes with cuBLAS.
-#define PS_CUBLAS_LT_FUNCTIONS(X)                         \
-  X(create, cublasLtCreate)                               \
-  X(destroy, cublasLtDestroy)                             \
-  X(create_product, cublasLtMatmulDescCreate)             \
-  X(destroy_product, cublasLtMatmulDescDestroy)           \
-  X(set_product, cublasLtMatmulDescSetAttribute)          \
-  X(create_layout, cublasLtMatrixLayoutCreate)            \
-  X(destroy_layout, cublasLtMatrixLayoutDestroy)          \
-  X(create_preference, cublasLtMatmulPreferenceCreate)    \
-  X(destroy_preference, cublasLtMatmulPreferenceDestroy)  \
-  X(set_preference, cublasLtMatmulPreferenceSetAttribute) \
-  X(heuristics, cublasLtMatmulAlgoGetHeuristic)           \
-  X(matmul, cublasLtMatmul)
-
-struct CublasLtFunctions {
-#define PS_MEMBER(member, function) decltype(&::function) member = nullptr;
-  PS_CUBLAS_LT_FUNCTIONS(PS_MEMBER)
-#undef PS_MEMBER
-};
-
-// Load the library of the same major version as the headers. Errors:
+// Loads the library of the same major version as the headers. Errors:
 // kUnavailable.
 absl::StatusOr<CublasFunctions> LoadCublas();
-absl::StatusOr<CublasLtFunctions> LoadCublasLt();
 
-// `call` names the function of either. Returns kResourceExhausted if memory was
+// `call` names the function. Returns kResourceExhausted if memory was
 // short, kUnavailable if the device or driver cannot be used, kUnimplemented
 // for what the device does not support, else kInternal.
 absl::Status CublasToStatus(cublasStatus_t status, absl::string_view call);

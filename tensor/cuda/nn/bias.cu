@@ -93,4 +93,28 @@ absl::Status SumActivatedBias(LayerDevice* device, Storage storage,
   });
 }
 
+absl::Status BiasedOp::ReserveBiasScratch() {
+  if (!has_bias_) return absl::OkStatus();
+  return device_->ReserveScratch(ChannelSumsScratchBytes(geometry_));
+}
+
+absl::Status BiasedOp::FinishOutput(const float* bias, float* y) {
+  if (!has_bias_) return absl::OkStatus();
+  return AddBias(device_, device_->storage(), geometry_, function_, bias, y);
+}
+
+absl::Status BiasedOp::SumOutputGradient(const float* dy, float* dbias) {
+  if (!has_bias_ || function_ != ActivationKind::kNone) return absl::OkStatus();
+  return SumBias(device_, device_->storage(), geometry_, dy, dbias);
+}
+
+absl::Status BiasedOp::BackwardActivation(const float* y, float* dy,
+                                          float* dbias) {
+  if (function_ == ActivationKind::kNone) {
+    return AffineOp::BackwardActivation(y, dy, dbias);
+  }
+  return SumActivatedBias(device_, device_->storage(), geometry_, function_, y,
+                          dy, dbias);
+}
+
 }  // namespace ps

@@ -23,20 +23,16 @@
 namespace ps {
 namespace {
 
-// Adds the bias to a convolution computed by other classes, and converts
-// weights and plain images to the form that these need.
-class CudaConvolution final : public AffineOp {
+// Converts weights and plain images to the form that the classes need which
+// compute the passes.
+class CudaConvolution final : public BiasedOp {
  public:
   CudaConvolution(LayerDevice* device, const ConvolutionGeometry& g,
-                  bool has_bias)
-      : device_(device),
-        g_(g),
-        has_bias_(has_bias),
-        output_(CudaActivation(device->storage(), {g.batch, g.out_channels,
-                                                   g.out_height, g.out_width})),
-        outputs_(device->storage(), output_.shape) {}
-
-  const ActivationDesc& output() const override { return output_; }
+                  const Shape& output, bool has_bias)
+      : BiasedOp(device, output, ChannelGeometry(device->storage(), output),
+                 has_bias),
+        device_(device),
+        g_(g) {}
 
   absl::Status Plan(Storage input) {
     PS_RETURN_IF_ERROR(PlanPasses());
@@ -50,8 +46,7 @@ class CudaConvolution final : public AffineOp {
           ProductFactor::Copied(device_, {g_.batch * g_.channels * g_.pixels(),
                                           g_.channels, g_.pixels()}));
     }
-    if (!has_bias_) return absl::OkStatus();
-    return device_->ReserveScratch(ChannelSumsScratchBytes(outputs_));
+    return ReserveBiasScratch();
   }
 
   absl::Status Forward(const float* x, const float* weight, const float* bias,
@@ -60,8 +55,7 @@ class CudaConvolution final : public AffineOp {
     PS_RETURN_IF_ERROR(TakeInput(x));
     PS_RETURN_IF_ERROR(
         Of(ConvolutionPass::kForward).Forward(x_.of(x), weight_.of(weight), y));
-    if (!has_bias_) return absl::OkStatus();
-    return AddBias(device_, device_->storage(), outputs_, function_, bias, y);
+    return FinishOutput(bias, y);
   }
 
   absl::Status Backward(const float* x, const float* weight, const float* dy,
@@ -69,10 +63,7 @@ class CudaConvolution final : public AffineOp {
     if (holds_gradient_) PS_RETURN_IF_ERROR(TakeInput(x));
     PS_RETURN_IF_ERROR(Of(ConvolutionPass::kBackwardWeights)
                            .BackwardWeights(x_.of(x), dy, dweight));
-    if (has_bias_ && function_ == ActivationKind::kNone) {
-      PS_RETURN_IF_ERROR(
-          SumBias(device_, device_->storage(), outputs_, dy, dbias));
-    }
+    PS_RETURN_IF_ERROR(SumOutputGradient(dy, dbias));
     if (dx == nullptr) return absl::OkStatus();
     ConvolutionPasses& data = Of(ConvolutionPass::kBackwardData);
     if (!x_.is_copy()) {
@@ -84,21 +75,6 @@ class CudaConvolution final : public AffineOp {
     PS_RETURN_IF_ERROR(data.BackwardData(weight_.of(weight), dy, x_.data()));
     if (x_.reorders()) device_->CountReorder();
     return x_.ToPlain(device_, dx);
-  }
-
-  // Without a bias, it would be a pass of its own.
-  bool FuseActivation(Activation function) override {
-    if (has_bias_) function_ = KindOf(function);
-    return has_bias_;
-  }
-
-  absl::Status BackwardActivation(const float* y, float* dy,
-                                  float* dbias) override {
-    if (function_ == ActivationKind::kNone) {
-      return AffineOp::BackwardActivation(y, dy, dbias);
-    }
-    return SumActivatedBias(device_, device_->storage(), outputs_, function_, y,
-                            dy, dbias);
   }
 
  private:
@@ -146,12 +122,8 @@ class CudaConvolution final : public AffineOp {
 
   LayerDevice* const device_;  // Not owned.
   const ConvolutionGeometry g_;
-  const bool has_bias_;
-  const ActivationDesc output_;
-  const ChannelGeometry outputs_;
   std::unique_ptr<ConvolutionPasses> cudnn_;     // Null if it supports none.
   std::unique_ptr<ConvolutionPasses> products_;  // Null if not needed.
-  ActivationKind function_ = ActivationKind::kNone;
   ProductFactor weight_;
   ProductFactor x_;
   bool holds_gradient_ = false;  // In x_, instead of the latest x.
@@ -204,7 +176,10 @@ absl::StatusOr<std::unique_ptr<AffineOp>> CudaNnKernels::PlanConvolution(
     const ConvolutionShape& shape, const ActivationDesc& input) {
   PS_ASSIGN_OR_RETURN(const ConvolutionGeometry geometry,
                       CheckedGeometry(shape, input));
-  auto op = std::make_unique<CudaConvolution>(device(), geometry, shape.bias);
+  const Shape output = {geometry.batch, geometry.out_channels,
+                        geometry.out_height, geometry.out_width};
+  auto op =
+      std::make_unique<CudaConvolution>(device(), geometry, output, shape.bias);
   PS_RETURN_IF_ERROR(
       op->Plan(input.layout == nullptr ? Storage::kFloat : Storage::kBfloat16));
   return op;

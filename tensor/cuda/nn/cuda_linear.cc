@@ -1,11 +1,13 @@
 #include "tensor/cuda/nn/cuda_linear.h"
 
+#include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "tensor/cuda/layer_device/channel_geometry.h"
+#include "tensor/cuda/layer_device/matrix_product.h"
 #include "tensor/cuda/nn/bias.h"
 #include "tensor/cuda/nn/cuda_layout.h"
 #include "tensor/cuda/nn/cuda_nn_kernels.h"
@@ -15,129 +17,69 @@
 namespace ps {
 namespace {
 
-class CudaLinear final : public AffineOp {
+class CudaLinear final : public BiasedOp {
  public:
   CudaLinear(LayerDevice* device, const LinearRows& rows)
-      : device_(device),
+      : BiasedOp(device, rows.output,
+                 ChannelGeometry(rows.rows, rows.output.back(), 1),
+                 /*has_bias=*/true),
         rows_(rows.rows),
         in_(rows.in),
-        out_(NumElements(rows.output) / rows.rows),
-        input_(rows.input),
-        output_(CudaActivation(device->storage(), rows.output)) {}
-
-  const ActivationDesc& output() const override { return output_; }
+        out_(rows.output.back()),
+        input_(rows.input) {}
 
   absl::Status Allocate() {
     if (input_ != factors()) {
-      PS_ASSIGN_OR_RETURN(x_, ProductFactor::Copied(device_, {rows_ * in_}));
+      PS_ASSIGN_OR_RETURN(x_, ProductFactor::Copied(device(), {rows_ * in_}));
     }
-    PS_ASSIGN_OR_RETURN(weight_, ProductFactor::Weights(device_, {out_ * in_}));
-    const LinearShape shape = {rows_, in_, out_};
-    PS_ASSIGN_OR_RETURN(forward_, BiasedProduct::Plan(device_, shape));
-    PS_ASSIGN_OR_RETURN(gradient_, WeightGradient::Plan(device_, shape));
-    return absl::OkStatus();
+    PS_ASSIGN_OR_RETURN(weight_,
+                        ProductFactor::Weights(device(), {out_ * in_}));
+    return ReserveBiasScratch();
   }
 
   absl::Status Forward(const float* x, const float* weight, const float* bias,
                        float* y) override {
-    PS_RETURN_IF_ERROR(x_.Take(device_, x));
-    PS_RETURN_IF_ERROR(weight_.Take(device_, weight));
-    return forward_.Multiply(x_.of(x), weight_.of(weight), bias, y);
+    PS_RETURN_IF_ERROR(x_.Take(device(), x));
+    PS_RETURN_IF_ERROR(weight_.Take(device(), weight));
+    MatrixProduct product;
+    product.m = rows_, product.n = out_, product.k = in_;
+    product.transpose_b = true;
+    product.factors = product.result = factors();
+    product.a = x_.of(x), product.b = weight_.of(weight), product.c = y;
+    PS_RETURN_IF_ERROR(device()->Multiply(product));
+    return FinishOutput(bias, y);
   }
 
   absl::Status Backward(const float* x, const float* weight, const float* dy,
                         float* dx, float* dweight, float* dbias) override {
-    PS_RETURN_IF_ERROR(gradient_.Multiply(dy, x_.of(x), dweight, dbias));
+    MatrixProduct of_weight;
+    of_weight.m = out_, of_weight.n = in_, of_weight.k = rows_;
+    of_weight.transpose_a = true;
+    of_weight.factors = factors();
+    of_weight.a = dy, of_weight.b = x_.of(x), of_weight.c = dweight;
+    PS_RETURN_IF_ERROR(device()->Multiply(of_weight));
+    PS_RETURN_IF_ERROR(SumOutputGradient(dy, dbias));
     if (dx == nullptr) return absl::OkStatus();
     MatrixProduct of_input;
     of_input.m = rows_, of_input.n = in_, of_input.k = out_;
     of_input.factors = factors();
     of_input.result = input_;
     of_input.a = dy, of_input.b = weight_.of(weight), of_input.c = dx;
-    return device_->Multiply(of_input);
+    return device()->Multiply(of_input);
   }
 
  private:
-  Storage factors() const { return device_->storage(); }
+  Storage factors() const { return device()->storage(); }
 
-  LayerDevice* const device_;  // Not owned.
   const int64_t rows_;
   const int64_t in_;
   const int64_t out_;
   const Storage input_;
-  const ActivationDesc output_;
   ProductFactor x_;
   ProductFactor weight_;
-  BiasedProduct forward_;
-  WeightGradient gradient_;
 };
 
 }  // namespace
-
-absl::StatusOr<BiasedProduct> BiasedProduct::Plan(LayerDevice* device,
-                                                  const LinearShape& shape) {
-  BiasedProduct planned;
-  planned.device_ = device;
-  MatrixProduct& product = planned.product_;
-  product.m = shape.rows, product.n = shape.out, product.k = shape.in;
-  product.transpose_b = true;
-  product.factors = product.result = device->storage();
-  PS_ASSIGN_OR_RETURN(planned.fused_,
-                      device->PlanFusedProduct(product, Epilogue::kAddBias));
-  if (planned.fused_ != nullptr) {
-    PS_ASSIGN_OR_RETURN(planned.bias_,
-                        ProductFactor::Weights(device, {shape.out}));
-  }
-  return planned;
-}
-
-absl::Status BiasedProduct::Multiply(const void* x, const void* weight,
-                                     const float* bias, void* y) {
-  if (fused_ != nullptr) {
-    FusedOperands operands;
-    operands.a = x, operands.b = weight, operands.c = y;
-    operands.bias = bias_.of(bias);
-    if (fused_->Takes(operands)) {
-      PS_RETURN_IF_ERROR(bias_.Take(device_, bias));
-      return fused_->Multiply(operands);
-    }
-  }
-  product_.a = x, product_.b = weight, product_.c = y;
-  PS_RETURN_IF_ERROR(device_->Multiply(product_));
-  return AddBias(device_, product_.result,
-                 ChannelGeometry(product_.m, product_.n, 1),
-                 ActivationKind::kNone, bias, y);
-}
-
-absl::StatusOr<WeightGradient> WeightGradient::Plan(LayerDevice* device,
-                                                    const LinearShape& shape) {
-  WeightGradient planned;
-  planned.device_ = device;
-  MatrixProduct& product = planned.product_;
-  product.m = shape.out, product.n = shape.in, product.k = shape.rows;
-  product.transpose_a = true;
-  product.factors = device->storage();
-  PS_ASSIGN_OR_RETURN(planned.fused_,
-                      device->PlanFusedProduct(product, Epilogue::kSumA));
-  // Needed because the library may not accept the operands of a call.
-  PS_RETURN_IF_ERROR(device->ReserveScratch(
-      ChannelSumsScratchBytes(ChannelGeometry(shape.rows, shape.out, 1))));
-  return planned;
-}
-
-absl::Status WeightGradient::Multiply(const void* dy, const void* x,
-                                      float* dweight, float* dbias) {
-  if (fused_ != nullptr) {
-    FusedOperands operands;
-    operands.a = dy, operands.b = x, operands.c = dweight;
-    operands.sums = dbias;
-    if (fused_->Takes(operands)) return fused_->Multiply(operands);
-  }
-  product_.a = dy, product_.b = x, product_.c = dweight;
-  PS_RETURN_IF_ERROR(device_->Multiply(product_));
-  return SumBias(device_, product_.factors,
-                 ChannelGeometry(product_.k, product_.m, 1), dy, dbias);
-}
 
 absl::StatusOr<std::unique_ptr<AffineOp>> PlanCudaLinearRows(
     LayerDevice* device, const LinearRows& rows) {

@@ -15,12 +15,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "common/status_macros.h"
+#include "tensor/cuda/layer_device/channel_geometry.h"
 #include "tensor/cuda/layer_device/divisor.h"
 #include "tensor/cuda/layer_device/elementwise.cuh"
 #include "tensor/cuda/layer_device/matrix_product.h"
 #include "tensor/cuda/nn/activation.cuh"
+#include "tensor/cuda/nn/bias.h"
 #include "tensor/cuda/nn/cuda_layout.h"
-#include "tensor/cuda/nn/cuda_linear.h"
 #include "tensor/cuda/nn/reorder.h"
 #include "tensor/cuda/sequences/cuda_sequence_kernels.h"
 #include "tensor/cuda/sequences/cudnn_recurrent.h"
@@ -215,16 +216,7 @@ class CudaRecurrent final : public RecurrentOp {
         PS_RETURN_IF_ERROR(AllocateFactor(steps_ * batch_ * features_, &x_));
       }
     }
-    const int64_t frames = steps_ * batch_;
-    PS_ASSIGN_OR_RETURN(
-        input_gradient_,
-        WeightGradient::Plan(device_, {frames, features_, rows_}));
-    if (!is_lstm_) {
-      PS_ASSIGN_OR_RETURN(
-          recurrent_gradient_,
-          WeightGradient::Plan(device_, {frames, hidden_, rows_}));
-    }
-    return absl::OkStatus();
+    return device_->ReserveScratch(ChannelSumsScratchBytes(gate_geometry()));
   }
 
   const ActivationDesc& output() const override { return output_; }
@@ -289,33 +281,25 @@ class CudaRecurrent final : public RecurrentOp {
 
   absl::Status Backward(const BackwardArguments& a) override {
     PS_RETURN_IF_ERROR(BackwardThroughTime(a));
-    const int64_t frames = steps_ * batch_;
     // The gradients of all steps' products with the input and with the state.
     const T* const dinput = InputGradients(0);
     const T* const drecurrent = RecurrentGradients(0);
-    PS_RETURN_IF_ERROR(input_gradient_.Multiply(
-        dinput, x_.of(a.x), a.gradients.input, a.gradients.input_bias));
-    if (is_lstm_) {
-      MatrixProduct product;
-      product.m = rows_, product.n = hidden_, product.k = frames;
-      product.transpose_a = true;
-      product.factors = device_->storage();
-      product.a = drecurrent, product.b = Factor(0);
-      product.c = a.gradients.recurrent;
-      PS_RETURN_IF_ERROR(device_->Multiply(product));
-      // The LSTM's two biases are only used as a sum, and so have the same
-      // gradient.
-      PS_RETURN_IF_ERROR(device_->Copy(a.gradients.input_bias,
-                                       rows_ * kFloatBytes,
-                                       a.gradients.recurrent_bias));
-    } else {
-      PS_RETURN_IF_ERROR(recurrent_gradient_.Multiply(
-          drecurrent, Factor(0), a.gradients.recurrent,
-          a.gradients.recurrent_bias));
-    }
+    PS_RETURN_IF_ERROR(
+        GradientOfWeights(dinput, x_.of(a.x), features_, a.gradients.input));
+    PS_RETURN_IF_ERROR(GradientOfWeights(drecurrent, Factor(0), hidden_,
+                                         a.gradients.recurrent));
+    PS_RETURN_IF_ERROR(SumBias(device_, device_->storage(), gate_geometry(),
+                               dinput, a.gradients.input_bias));
+    // The LSTM's two biases are only used as a sum, and so have the same
+    // gradient.
+    PS_RETURN_IF_ERROR(
+        is_lstm_ ? device_->Copy(a.gradients.input_bias, rows_ * kFloatBytes,
+                                 a.gradients.recurrent_bias)
+                 : SumBias(device_, device_->storage(), gate_geometry(),
+                           drecurrent, a.gradients.recurrent_bias));
     if (a.dx == nullptr) return absl::OkStatus();
     MatrixProduct dx;
-    dx.m = frames, dx.n = features_, dx.k = rows_;
+    dx.m = steps_ * batch_, dx.n = features_, dx.k = rows_;
     dx.factors = device_->storage();
     dx.result = input_;
     dx.a = dinput, dx.b = input_weights_.of(a.weights.input), dx.c = a.dx;
@@ -344,6 +328,21 @@ class CudaRecurrent final : public RecurrentOp {
   static constexpr bool kCopies = !std::is_same_v<T, float>;
 
   int64_t state_size() const { return batch_ * hidden_; }
+  // The gates of all steps as a matrix.
+  ChannelGeometry gate_geometry() const {
+    return ChannelGeometry(steps_ * batch_, rows_, 1);
+  }
+
+  // dweight = dgates' x, where both have a row for each step and example.
+  absl::Status GradientOfWeights(const T* dgates, const void* x,
+                                 int64_t columns, float* dweight) {
+    MatrixProduct product;
+    product.m = rows_, product.n = columns, product.k = steps_ * batch_;
+    product.transpose_a = true;
+    product.factors = device_->storage();
+    product.a = dgates, product.b = x, product.c = dweight;
+    return device_->Multiply(product);
+  }
 
   template <typename Element>
   absl::Status AllocateArray(int64_t n, DeviceArray<Element>* array) {
@@ -479,8 +478,6 @@ class CudaRecurrent final : public RecurrentOp {
   ProductFactor input_weights_;
   ProductFactor recurrent_weights_;
   ProductFactor x_;  // A copy if the input is floats.
-  WeightGradient input_gradient_;
-  WeightGradient recurrent_gradient_;  // GRU.
 };
 
 }  // namespace

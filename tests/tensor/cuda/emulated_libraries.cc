@@ -15,7 +15,6 @@
 #include "tensor/cuda/layer_device/bfloat16.h"
 #include "tensor/cuda/libraries/dynamic_library.h"
 #include "tests/ptx/device.h"
-#include "tests/tensor/cuda/layers/fake_cublas_lt.h"
 #include "tests/tensor/cuda/layers/fake_cudnn.h"
 
 struct cublasContext {
@@ -172,32 +171,15 @@ Functions* Cublas() {
   return functions;
 }
 
-#define PS_ENTRY(member, function) {#function, Erased(f.member)},
-
-Functions* CublasLt() {
-  const CublasLtFunctions f = FakeCublasLt::Functions();
-  static auto* const functions =
-      new Functions{PS_CUBLAS_LT_FUNCTIONS(PS_ENTRY)};
-  return functions;
-}
-
 Functions* Cudnn() {
   const CudnnFunctions f = FakeCudnn::Functions();
+#define PS_ENTRY(member, function) {#function, Erased(f.member)},
   static auto* const functions = new Functions{PS_CUDNN_FUNCTIONS(PS_ENTRY)};
+#undef PS_ENTRY
   return functions;
 }
 
-#undef PS_ENTRY
-
 // Whose functions are called while no test has others.
-FakeCublasLt* NewCublasLt() {
-  FakeCublasLt::default_queue = [](cudaStream_t stream,
-                                   std::function<void()> work) {
-    return StatusOf(ptx::QueueOnStream(stream, std::move(work)));
-  };
-  return new FakeCublasLt();
-}
-
 FakeCudnn* NewCudnn() {
   FakeCudnn::default_queue = [](cudaStream_t stream,
                                 std::function<void()> work) {
@@ -208,7 +190,6 @@ FakeCudnn* NewCudnn() {
   return new FakeCudnn();
 }
 
-[[maybe_unused]] FakeCublasLt* const cublas_lt = NewCublasLt();
 FakeCudnn* const cudnn = NewCudnn();
 bool has_cudnn = true;
 bool uses_installed = false;
@@ -241,9 +222,6 @@ absl::StatusOr<DynamicLibrary> DynamicLibrary::Open(
     }
     if (absl::StrContains(name, "libcublas.so")) {
       return DynamicLibrary(Cublas(), name);
-    }
-    if (absl::StrContains(name, "libcublasLt.so")) {
-      return DynamicLibrary(CublasLt(), name);
     }
     if (absl::StrContains(name, "libcudnn") && has_cudnn) {
       return DynamicLibrary(Cudnn(), name);

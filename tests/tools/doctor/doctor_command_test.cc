@@ -80,13 +80,10 @@ TEST_F(Doctor, SaysWhereLibrariesAreAndOfWhichVersion) {
     GTEST_SKIP() << "this build has no CUDA support";
   }
   const std::string cublas = absl::StrCat("libcublas.so.", major);
-  const std::string cublas_lt = absl::StrCat("libcublasLt.so.", major);
   AddFake(cublas);
-  AddFake(cublas_lt);
   AddFake("libcudnn.so.9");
   EXPECT_THAT(LookOnly(),
               AllOf(HasSubstr("71.72.73, " + Path("libraries/" + cublas)),
-                    HasSubstr("74.56.78, " + Path("libraries/" + cublas_lt)),
                     HasSubstr("9.87.65, " + Path("libraries/libcudnn.so.9"))));
 }
 

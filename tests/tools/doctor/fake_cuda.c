@@ -1,5 +1,5 @@
-// Replaces libcuda.so.1, libcublas.so, libcublasLt.so and libcudnn.so: an old
-// driver that sees no device, and libraries with other versions.
+// Replaces libcuda.so.1, libcublas.so and libcudnn.so: an old driver that sees
+// no device, and libraries with other versions.
 #include <stddef.h>
 
 int cuInit(unsigned flags) {
@@ -21,7 +21,5 @@ int cublasGetProperty(int type, int* value) {
   *value = 71 + type;
   return 0;
 }
-
-size_t cublasLtGetVersion(void) { return 745678; }
 
 size_t cudnnGetVersion(void) { return 98765; }

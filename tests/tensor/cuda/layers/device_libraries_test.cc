@@ -57,16 +57,11 @@ TEST_F(EmulatedDeviceLibraries, ACudnnThatCannotStartIsNamedByConvolutions) {
 }
 
 TEST_F(EmulatedDeviceLibraries, OnlyWhereBitsMayVaryIsAnythingTimed) {
-  MatrixProduct product;
-  product.m = product.n = product.k = 8;
   for (const bool deterministic : {true, false}) {
     options_.deterministic = deterministic;
     const auto device = NewDevice();
-    int64_t before = ptx::NumTimings();
+    const int64_t before = ptx::NumTimings();
     ASSERT_TRUE(PlanConvolution(device).ok());
-    EXPECT_EQ(ptx::NumTimings() > before, !deterministic);
-    before = ptx::NumTimings();
-    ASSERT_TRUE(device->PlanFusedProduct(product, Epilogue::kSumA).ok());
     EXPECT_EQ(ptx::NumTimings() > before, !deterministic);
   }
 }

@@ -310,7 +310,7 @@ std::vector<Layer> Layers() {
 }
 
 class EmulatedLayer
-    : public testing::TestWithParam<std::tuple<Precision, bool, size_t>> {
+    : public testing::TestWithParam<std::tuple<Precision, size_t>> {
  protected:
   ~EmulatedLayer() override {
     ptx::FailCallsAfter(-1, cudaSuccess);
@@ -320,11 +320,10 @@ class EmulatedLayer
   std::shared_ptr<LayerDevice> NewDevice() const {
     CudaNnOptions options;
     options.precision = std::get<0>(GetParam());
-    options.use_cublas_lt = std::get<1>(GetParam());
     return NewLayerDeviceForTest(options);
   }
   Iteration Plan(const std::shared_ptr<LayerDevice>& device, Arrays* arrays) {
-    return Layers()[std::get<2>(GetParam())].plan(device, arrays);
+    return Layers()[std::get<1>(GetParam())].plan(device, arrays);
   }
 
   std::vector<uint32_t> RunTwice(ptx::Order order) {
@@ -380,12 +379,10 @@ TEST_P(EmulatedLayer, EveryFailureOfTheDeviceComesBack) {
 INSTANTIATE_TEST_SUITE_P(
     Layers, EmulatedLayer,
     testing::Combine(testing::Values(Precision::kFp32, Precision::kBf16),
-                     testing::Bool(),
                      testing::Range<size_t>(0, Layers().size())),
     [](const testing::TestParamInfo<EmulatedLayer::ParamType>& info) {
-      return absl::StrCat(PrecisionName(std::get<0>(info.param)),
-                          std::get<1>(info.param) ? "_" : "_Unfused",
-                          Layers()[std::get<2>(info.param)].name);
+      return absl::StrCat(PrecisionName(std::get<0>(info.param)), "_",
+                          Layers()[std::get<1>(info.param)].name);
     });
 
 // Images in several chunks, where the last one is smaller, give the same
