@@ -1,9 +1,6 @@
-// Pooling of images on CUDA. The forward pass runs one thread per output, the
-// backward pass one per input. Each thread gathers the contributions to its
-// element in the order of the windows, so that results do not depend on the
-// order of threads.
+// Pooling of images on CUDA: over windows, over the parts of a grid, which may
+// overlap, and over whole images.
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -12,14 +9,21 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
-#include "tensor/cuda/layer_device/elementwise.cuh"
+#include "tensor/cuda/layer_device/divisor.h"
 #include "tensor/cuda/nn/cuda_layout.h"
 #include "tensor/cuda/nn/cuda_nn_kernels.h"
-#include "tensor/cuda/nn/image_planes.cuh"
+#include "tensor/cuda/nn/gather.cuh"
+#include "tensor/cuda/nn/image_array.cuh"
 #include "tensor/tensor.h"
 
 namespace ps {
 namespace {
+
+// Indices [begin, end).
+struct IndexRange {
+  int64_t begin;
+  int64_t end;
+};
 
 // The windows along one direction.
 struct Windows {
@@ -42,6 +46,9 @@ struct Windows {
     const int64_t begin = o * stride - padding;
     return {max(begin, int64_t{0}), min(begin + window, extent)};
   }
+  // The number that a sum over window `o` is divided by: padding counts as
+  // zeros.
+  __device__ int64_t Count(int64_t) const { return window; }
 
   // The windows that contain input `i`.
   __device__ IndexRange Containing(int64_t i) const {
@@ -52,119 +59,127 @@ struct Windows {
   }
 };
 
-struct PoolingGeometry {
+// The same for an extent that is divided into parts, where part o is [floor(o
+// extent / parts), ceil((o + 1) extent / parts)).
+struct Parts {
+  Divisor extent;
+  Divisor parts;
+
+  __device__ IndexRange Inputs(int64_t o) const {
+    const int64_t n = extent.value();
+    return {parts.Quotient(o * n),
+            parts.Quotient((o + 1) * n + parts.value() - 1)};
+  }
+  __device__ int64_t Count(int64_t o) const {
+    const IndexRange inputs = Inputs(o);
+    return inputs.end - inputs.begin;
+  }
+  // The parts with i < ceil((o + 1) extent / parts) and floor(o extent / parts)
+  // <= i.
+  __device__ IndexRange Containing(int64_t i) const {
+    const int64_t n = parts.value();
+    return {extent.Quotient(i * n),
+            extent.Quotient((i + 1) * n + extent.value() - 1)};
+  }
+};
+
+template <typename Direction>
+struct AveragePool {
+  Direction rows;
+  Direction columns;
+  ImageArray in;
+  ImageArray out;
+
+  template <typename T>
+  __device__ float Output(int64_t i, const T* x) const {
+    const ImagePixel o = out.At(i);
+    const IndexRange hs = rows.Inputs(o.row), ws = columns.Inputs(o.column);
+    float sum = 0;
+    for (int64_t h = hs.begin; h < hs.end; ++h) {
+      for (int64_t w = ws.begin; w < ws.end; ++w) {
+        sum += x[in.Place(o.At(h, w))];
+      }
+    }
+    return sum * Share(o.row, o.column);
+  }
+
+  template <typename T>
+  __device__ float InputGradient(int64_t i, const T* dy) const {
+    const ImagePixel p = in.At(i);
+    const IndexRange hs = rows.Containing(p.row),
+                     ws = columns.Containing(p.column);
+    float sum = 0;
+    for (int64_t h = hs.begin; h < hs.end; ++h) {
+      for (int64_t w = ws.begin; w < ws.end; ++w) {
+        sum += dy[out.Place(p.At(h, w))] * Share(h, w);
+      }
+    }
+    return sum;
+  }
+
+  // Of each input in an output.
+  __device__ float Share(int64_t row, int64_t column) const {
+    return 1 / static_cast<float>(rows.Count(row) * columns.Count(column));
+  }
+};
+
+struct MaxPool {
   Windows rows;
   Windows columns;
-  ImagePlanes in;
-  ImagePlanes out;
+  ImageArray in;
+  ImageArray out;
+  // The place of each output's maximum in its plane, from Output for
+  // InputGradient.
+  int32_t* maxima;
+
+  // The first of equal maxima, as on the CPU. A NaN wins and stays.
+  template <typename T>
+  __device__ float Output(int64_t i, const T* x) const {
+    const ImagePixel o = out.At(i);
+    const IndexRange hs = rows.Inputs(o.row), ws = columns.Inputs(o.column);
+    int64_t maximum = InPlane(hs.begin, ws.begin);
+    float max = x[in.Place(o.At(hs.begin, ws.begin))];
+    for (int64_t h = hs.begin; h < hs.end; ++h) {
+      for (int64_t w = ws.begin; w < ws.end; ++w) {
+        const float value = x[in.Place(o.At(h, w))];
+        if (value > max || value != value) {
+          max = value;
+          maximum = InPlane(h, w);
+        }
+      }
+    }
+    maxima[i] = static_cast<int32_t>(maximum);
+    return max;
+  }
+
+  template <typename T>
+  __device__ float InputGradient(int64_t i, const T* dy) const {
+    const ImagePixel p = in.At(i);
+    const IndexRange hs = rows.Containing(p.row),
+                     ws = columns.Containing(p.column);
+    const int64_t place = InPlane(p.row, p.column);
+    float sum = 0;
+    for (int64_t h = hs.begin; h < hs.end; ++h) {
+      for (int64_t w = ws.begin; w < ws.end; ++w) {
+        const int64_t o = out.Place(p.At(h, w));
+        if (maxima[o] == place) sum += dy[o];
+      }
+    }
+    return sum;
+  }
+
+  __device__ int64_t InPlane(int64_t row, int64_t column) const {
+    return row * in.width.value() + column;
+  }
 };
 
-template <typename T>
-class CudaPooling final : public UnaryOp {
- public:
-  // maxima: as many elements as there are outputs, or none for an average.
-  CudaPooling(LayerDevice* device, const PoolingGeometry& geometry,
-              int64_t num_inputs, ActivationDesc output,
-              DeviceArray<int32_t> maxima)
-      : device_(device),
-        geometry_(geometry),
-        share_(1 / static_cast<float>(geometry.rows.window *
-                                      geometry.columns.window)),
-        num_inputs_(num_inputs),
-        output_(std::move(output)),
-        maxima_(std::move(maxima)) {}
-
-  const ActivationDesc& output() const override { return output_; }
-
-  absl::Status Forward(const float* x, float* y) override {
-    return is_max() ? TakeMaxima(Elements<T>(x), Elements<T>(y))
-                    : Average(Elements<T>(x), Elements<T>(y));
-  }
-
-  absl::Status Backward(const float*, const float*, const float* dy,
-                        float* dx) override {
-    return AddGradients(Elements<T>(dy), Elements<T>(dx));
-  }
-
-  // Also writes the position of each maximum in its plane: the first of equal
-  // ones, as on the CPU. A NaN wins and stays.
-  absl::Status TakeMaxima(const T* x, T* y) {
-    const PoolingGeometry g = geometry_;
-    int32_t* const maxima = maxima_.data();
-    return LaunchElements(
-        device_, "MaxPool", num_outputs(), [=] __device__(int64_t i) {
-          const ImagePlanes::Pixel out = g.out.At(i);
-          const IndexRange rows = g.rows.Inputs(out.row);
-          const IndexRange columns = g.columns.Inputs(out.column);
-          int64_t maximum = rows.begin * g.in.width.value() + columns.begin;
-          float max = x[g.in.Place(out, rows.begin, columns.begin)];
-          for (int64_t h = rows.begin; h < rows.end; ++h) {
-            for (int64_t w = columns.begin; w < columns.end; ++w) {
-              const float value = x[g.in.Place(out, h, w)];
-              if (value > max || value != value) {
-                max = value;
-                maximum = h * g.in.width.value() + w;
-              }
-            }
-          }
-          y[i] = max;
-          maxima[i] = static_cast<int32_t>(maximum);
-        });
-  }
-
-  // Padding counts as zeros: the divisor is always the size of the whole
-  // window.
-  absl::Status Average(const T* x, T* y) {
-    const PoolingGeometry g = geometry_;
-    const float share = share_;
-    return LaunchElements(
-        device_, "AveragePool", num_outputs(), [=] __device__(int64_t i) {
-          const ImagePlanes::Pixel out = g.out.At(i);
-          const IndexRange rows = g.rows.Inputs(out.row);
-          const IndexRange columns = g.columns.Inputs(out.column);
-          float sum = 0;
-          for (int64_t h = rows.begin; h < rows.end; ++h) {
-            for (int64_t w = columns.begin; w < columns.end; ++w) {
-              sum += x[g.in.Place(out, h, w)];
-            }
-          }
-          y[i] = sum * share;
-        });
-  }
-
-  // An output's gradient goes to its maximum, or a share of it to each input.
-  absl::Status AddGradients(const T* dy, T* dx) {
-    const PoolingGeometry g = geometry_;
-    const int32_t* const maxima = maxima_.data();
-    const float share = is_max() ? 1 : share_;
-    return LaunchElements(
-        device_, "PoolGradient", num_inputs_, [=] __device__(int64_t i) {
-          const ImagePlanes::Pixel in = g.in.At(i);
-          const IndexRange rows = g.rows.Containing(in.row);
-          const IndexRange columns = g.columns.Containing(in.column);
-          const int64_t place = in.row * g.in.width.value() + in.column;
-          float sum = 0;
-          for (int64_t h = rows.begin; h < rows.end; ++h) {
-            for (int64_t w = columns.begin; w < columns.end; ++w) {
-              const int64_t out = g.out.Place(in, h, w);
-              if (maxima == nullptr || maxima[out] == place) sum += dy[out];
-            }
-          }
-          dx[i] = sum * share;
-        });
-  }
-
- private:
-  bool is_max() const { return maxima_.size() > 0; }
-  int64_t num_outputs() const { return NumElements(output_.shape); }
-
-  LayerDevice* const device_;  // Not owned.
-  const PoolingGeometry geometry_;
-  const float share_;  // 1 / pixels of a window.
-  const int64_t num_inputs_;
-  const ActivationDesc output_;
-  const DeviceArray<int32_t> maxima_;
-};
+AveragePool<Parts> PoolToGrid(Storage storage, const Shape& input,
+                              const Shape& output) {
+  return {{Divisor(input[2]), Divisor(output[2])},
+          {Divisor(input[3]), Divisor(output[3])},
+          ImageArray(storage, input),
+          ImageArray(storage, output)};
+}
 
 }  // namespace
 
@@ -195,22 +210,49 @@ absl::StatusOr<std::unique_ptr<UnaryOp>> CudaNnKernels::PlanPooling(
         absl::StrCat(what, ": an image has 2^31 pixels or more"));
   }
   const Windows rows(shape, height), columns(shape, width);
-  const ActivationDesc output = CudaActivation(
-      storage,
-      {input.shape[0], input.shape[1], rows.out_extent, columns.out_extent});
-  const PoolingGeometry geometry = {rows, columns,
-                                    ImagePlanes(storage, input.shape),
-                                    ImagePlanes(storage, output.shape)};
-  DeviceArray<int32_t> maxima;
-  if (is_max) {
-    PS_ASSIGN_OR_RETURN(maxima, DeviceArray<int32_t>::Create(
-                                    device(), NumElements(output.shape)));
+  const Shape output = {input.shape[0], input.shape[1], rows.out_extent,
+                        columns.out_extent};
+  const ImageArray in(storage, input.shape), out(storage, output);
+  if (!is_max) {
+    return NewGatherOp(device(), storage, "AveragePool", input.shape, output,
+                       AveragePool<Windows>{rows, columns, in, out});
   }
-  return WithElementOf(storage, [&](auto element) -> std::unique_ptr<UnaryOp> {
-    return std::make_unique<CudaPooling<decltype(element)>>(
-        device(), geometry, NumElements(input.shape), output,
-        std::move(maxima));
-  });
+  PS_ASSIGN_OR_RETURN(
+      std::shared_ptr<void> maxima,
+      device()->Allocate(NumElements(output) *
+                         static_cast<int64_t>(sizeof(int32_t))));
+  const MaxPool map = {rows, columns, in, out,
+                       static_cast<int32_t*>(maxima.get())};
+  return NewGatherOp(device(), storage, "MaxPool", input.shape, output, map,
+                     std::move(maxima));
+}
+
+absl::StatusOr<std::unique_ptr<UnaryOp>> CudaNnKernels::PlanAdaptivePooling(
+    int64_t out_height, int64_t out_width, const ActivationDesc& input) {
+  const std::string what =
+      absl::StrCat("adaptive pooling of ", ShapeString(input.shape), " to ",
+                   out_height, " x ", out_width);
+  PS_ASSIGN_OR_RETURN(const Storage storage, CheckCudaImages(what, input));
+  if (out_height < 1 || out_width < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, ": both sizes must be at least 1"));
+  }
+  const Shape& shape = input.shape;
+  const Shape output = {shape[0], shape[1], out_height, out_width};
+  return NewGatherOp(device(), storage, "AdaptivePool", shape, output,
+                     PoolToGrid(storage, shape, output));
+}
+
+absl::StatusOr<std::unique_ptr<UnaryOp>> CudaNnKernels::PlanGlobalPooling(
+    const ActivationDesc& input) {
+  const Shape& shape = input.shape;
+  PS_ASSIGN_OR_RETURN(
+      const Storage storage,
+      CheckCudaImages(absl::StrCat("global pooling of ", ShapeString(shape)),
+                      input));
+  return NewGatherOp(device(), storage, "GlobalPool", shape,
+                     {shape[0], shape[1]},
+                     PoolToGrid(storage, shape, {shape[0], shape[1], 1, 1}));
 }
 
 }  // namespace ps

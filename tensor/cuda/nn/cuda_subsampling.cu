@@ -4,130 +4,45 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "tensor/cuda/layer_device/divisor.h"
-#include "tensor/cuda/layer_device/elementwise.cuh"
 #include "tensor/cuda/nn/cuda_layout.h"
 #include "tensor/cuda/nn/cuda_nn_kernels.h"
+#include "tensor/cuda/nn/gather.cuh"
+#include "tensor/cuda/nn/image_array.cuh"
 #include "tensor/tensor.h"
 
 namespace ps {
 namespace {
 
-struct ImagePixel {
-  int64_t image = 0;
-  int64_t channel = 0;
-  int64_t row = 0;
-  int64_t column = 0;
-};
-
-// Plain [images, channels, height, width], or [images, height, width,
-// channels].
-struct ImageArray {
-  ImageArray(Storage storage, const Shape& shape)
-      : channels_last(storage == Storage::kBfloat16),
-        channels(shape[1]),
-        height(shape[2]),
-        width(shape[3]) {}
-
-  __device__ int64_t Place(const ImagePixel& p) const {
-    if (channels_last) {
-      return ((p.image * height.value() + p.row) * width.value() + p.column) *
-                 channels.value() +
-             p.channel;
-    }
-    return ((p.image * channels.value() + p.channel) * height.value() + p.row) *
-               width.value() +
-           p.column;
-  }
-
-  // The pixel at position `place` of the array.
-  __device__ ImagePixel At(int64_t place) const {
-    ImagePixel p;
-    if (channels_last) {
-      place = channels.Divide(place, &p.channel);
-      place = width.Divide(place, &p.column);
-      p.image = height.Divide(place, &p.row);
-    } else {
-      place = width.Divide(place, &p.column);
-      place = height.Divide(place, &p.row);
-      p.image = channels.Divide(place, &p.channel);
-    }
-    return p;
-  }
-
-  bool channels_last;
-  Divisor channels;
-  Divisor height;
-  Divisor width;
-};
-
-struct Geometry {
-  ImageArray input;
-  ImageArray output;
+struct Subsample {
+  ImageArray in;
+  ImageArray out;
   Divisor stride;
   int64_t first_channel;  // First output channel that is not zero.
-};
 
-template <typename T>
-class CudaSubsampling final : public UnaryOp {
- public:
-  CudaSubsampling(LayerDevice* device, const Geometry& geometry,
-                  int64_t num_inputs, ActivationDesc output)
-      : device_(device),
-        geometry_(geometry),
-        num_inputs_(num_inputs),
-        output_(std::move(output)) {}
-
-  const ActivationDesc& output() const override { return output_; }
-
-  absl::Status Forward(const float* memory, float* result) override {
-    const Geometry g = geometry_;
-    const T* const x = Elements<T>(memory);
-    T* const y = Elements<T>(result);
-    return LaunchElements(
-        device_, "Subsample", NumElements(output_.shape),
-        [=] __device__(int64_t i) {
-          ImagePixel pixel = g.output.At(i);
-          pixel.channel -= g.first_channel;
-          if (pixel.channel < 0 || pixel.channel >= g.input.channels.value()) {
-            y[i] = 0;
-            return;
-          }
-          pixel.row *= g.stride.value();
-          pixel.column *= g.stride.value();
-          y[i] = x[g.input.Place(pixel)];
-        });
+  template <typename T>
+  __device__ float Output(int64_t i, const T* x) const {
+    ImagePixel p = out.At(i);
+    p.channel -= first_channel;
+    if (p.channel < 0 || p.channel >= in.channels.value()) return 0;
+    p.row *= stride.value();
+    p.column *= stride.value();
+    return x[in.Place(p)];
   }
 
-  absl::Status Backward(const float*, const float*, const float* gradient,
-                        float* result) override {
-    const Geometry g = geometry_;
-    const T* const dy = Elements<T>(gradient);
-    T* const dx = Elements<T>(result);
-    return LaunchElements(
-        device_, "SubsampleGradient", num_inputs_, [=] __device__(int64_t i) {
-          ImagePixel pixel = g.input.At(i);
-          int64_t row_rest = 0, column_rest = 0;
-          pixel.row = g.stride.Divide(pixel.row, &row_rest);
-          pixel.column = g.stride.Divide(pixel.column, &column_rest);
-          if (row_rest != 0 || column_rest != 0) {
-            dx[i] = 0;
-            return;
-          }
-          pixel.channel += g.first_channel;
-          dx[i] = dy[g.output.Place(pixel)];
-        });
+  template <typename T>
+  __device__ float InputGradient(int64_t i, const T* dy) const {
+    ImagePixel p = in.At(i);
+    int64_t row_rest = 0, column_rest = 0;
+    p.row = stride.Divide(p.row, &row_rest);
+    p.column = stride.Divide(p.column, &column_rest);
+    if (row_rest != 0 || column_rest != 0) return 0;
+    p.channel += first_channel;
+    return dy[out.Place(p)];
   }
-
- private:
-  LayerDevice* const device_;  // Not owned.
-  const Geometry geometry_;
-  const int64_t num_inputs_;
-  const ActivationDesc output_;
 };
 
 }  // namespace
@@ -144,17 +59,13 @@ absl::StatusOr<std::unique_ptr<UnaryOp>> CudaNnKernels::PlanSubsampling(
         what,
         ": needs a stride of at least 1, and an even number of new channels"));
   }
-  const ActivationDesc output =
-      CudaActivation(storage, {input.shape[0], shape.out_channels,
-                               (input.shape[2] - 1) / shape.stride + 1,
-                               (input.shape[3] - 1) / shape.stride + 1});
-  const Geometry geometry = {ImageArray(storage, input.shape),
-                             ImageArray(storage, output.shape),
-                             Divisor(shape.stride), added / 2};
-  return WithElementOf(storage, [&](auto element) -> std::unique_ptr<UnaryOp> {
-    return std::make_unique<CudaSubsampling<decltype(element)>>(
-        device(), geometry, NumElements(input.shape), output);
-  });
+  const Shape output = {input.shape[0], shape.out_channels,
+                        (input.shape[2] - 1) / shape.stride + 1,
+                        (input.shape[3] - 1) / shape.stride + 1};
+  return NewGatherOp(
+      device(), storage, "Subsample", input.shape, output,
+      Subsample{ImageArray(storage, input.shape), ImageArray(storage, output),
+                Divisor(shape.stride), added / 2});
 }
 
 }  // namespace ps

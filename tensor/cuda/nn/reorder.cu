@@ -1,5 +1,6 @@
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
@@ -20,38 +21,28 @@ absl::Status Convert(LayerDevice* device, int64_t n, const From* from, To* to) {
       from);
 }
 
-// Copies an activation that is already plain.
-class CudaCopy final : public UnaryOp {
- public:
-  CudaCopy(LayerDevice* device, const ActivationDesc& output)
-      : device_(device), output_(output) {}
+// From [..., rows, columns] to [..., columns, rows].
+template <typename From, typename To>
+absl::Status Transpose(LayerDevice* device, const char* name, int64_t n,
+                       int64_t num_rows, int64_t num_columns, const From* from,
+                       To* to) {
+  const Divisor rows(num_rows), columns(num_columns);
+  return LaunchElements(device, name, n, [=] __device__(int64_t i) {
+    int64_t row = 0, column = 0;
+    const int64_t matrix = columns.Divide(rows.Divide(i, &row), &column);
+    to[i] = from[(matrix * rows.value() + row) * columns.value() + column];
+  });
+}
 
-  const ActivationDesc& output() const override { return output_; }
-
-  absl::Status Forward(const float* x, float* y) override { return Copy(x, y); }
-  absl::Status Backward(const float*, const float*, const float* dy,
-                        float* dx) override {
-    return Copy(dy, dx);
-  }
-
- private:
-  absl::Status Copy(const float* from, float* to) {
-    return device_->Copy(
-        from, output_.num_floats * static_cast<int64_t>(sizeof(float)), to);
-  }
-
-  LayerDevice* const device_;  // Not owned.
-  const ActivationDesc output_;
-};
-
-// Converts bfloat16 activations, with images in channels-last order, to plain
-// floats.
+// Converts activations, with images of bfloat16 in channels-last order, to
+// plain floats.
+template <typename T>
 class CudaReorder final : public UnaryOp {
  public:
   CudaReorder(LayerDevice* device, const Shape& shape)
       : device_(device), output_(ActivationDesc::Plain(shape)) {
     order_.n = output_.num_floats;
-    if (shape.size() == 4) {
+    if (shape.size() == 4 && !std::is_same_v<T, float>) {
       order_.channels = shape[1];
       order_.pixels = shape[2] * shape[3];
     }
@@ -61,13 +52,13 @@ class CudaReorder final : public UnaryOp {
 
   absl::Status Forward(const float* x, float* y) override {
     Count();
-    return ToPlainOrder(device_, order_, Elements<Bfloat16>(x), y);
+    return ToPlainOrder(device_, order_, Elements<T>(x), y);
   }
 
   absl::Status Backward(const float*, const float*, const float* dy,
                         float* dx) override {
     Count();
-    return ToChannelsLast(device_, order_, dy, Elements<Bfloat16>(dx));
+    return ToChannelsLast(device_, order_, dy, Elements<T>(dx));
   }
 
  private:
@@ -86,30 +77,16 @@ template <typename T>
 absl::Status ToChannelsLast(LayerDevice* device, const ChannelOrder& order,
                             const float* from, T* to) {
   if (!order.changes()) return Convert(device, order.n, from, to);
-  const Divisor channels(order.channels), pixels(order.pixels);
-  return LaunchElements(
-      device, "ChannelsLast", order.n, [=] __device__(int64_t i) {
-        int64_t channel = 0, pixel = 0;
-        const int64_t image =
-            pixels.Divide(channels.Divide(i, &channel), &pixel);
-        to[i] =
-            from[(image * channels.value() + channel) * pixels.value() + pixel];
-      });
+  return Transpose(device, "ChannelsLast", order.n, order.channels,
+                   order.pixels, from, to);
 }
 
 template <typename T>
 absl::Status ToPlainOrder(LayerDevice* device, const ChannelOrder& order,
                           const T* from, float* to) {
   if (!order.changes()) return Convert(device, order.n, from, to);
-  const Divisor channels(order.channels), pixels(order.pixels);
-  return LaunchElements(
-      device, "PlainOrder", order.n, [=] __device__(int64_t i) {
-        int64_t channel = 0, pixel = 0;
-        const int64_t image =
-            channels.Divide(pixels.Divide(i, &pixel), &channel);
-        to[i] =
-            from[(image * pixels.value() + pixel) * channels.value() + channel];
-      });
+  return Transpose(device, "PlainOrder", order.n, order.pixels, order.channels,
+                   from, to);
 }
 
 template absl::Status ToChannelsLast(LayerDevice*, const ChannelOrder&,
@@ -152,10 +129,10 @@ absl::StatusOr<std::unique_ptr<UnaryOp>> CudaNnKernels::PlanReorder(
       const Storage storage,
       CheckCudaActivation(absl::StrCat("reorder of ", ShapeString(input.shape)),
                           input));
-  if (storage == Storage::kFloat) {
-    return std::make_unique<CudaCopy>(device(), input);
-  }
-  return std::make_unique<CudaReorder>(device(), input.shape);
+  return WithElementOf(storage, [&](auto element) -> std::unique_ptr<UnaryOp> {
+    return std::make_unique<CudaReorder<decltype(element)>>(device(),
+                                                            input.shape);
+  });
 }
 
 }  // namespace ps

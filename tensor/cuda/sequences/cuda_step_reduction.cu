@@ -3,71 +3,42 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
-#include "tensor/cuda/layer_device/elementwise.cuh"
+#include "tensor/cuda/layer_device/divisor.h"
 #include "tensor/cuda/nn/cuda_layout.h"
+#include "tensor/cuda/nn/gather.cuh"
 #include "tensor/cuda/sequences/cuda_sequence_kernels.h"
 #include "tensor/tensor.h"
 
 namespace ps {
 namespace {
 
-// The input is [steps, step], the output [step].
-template <typename T>
-class CudaStepReduction final : public UnaryOp {
- public:
-  CudaStepReduction(LayerDevice* device, StepReduction reduction,
-                    const Shape& input, ActivationDesc output)
-      : device_(device),
-        steps_(input[0]),
-        step_(input[1] * input[2]),
-        first_(reduction == StepReduction::kMean ? 0 : input[0] - 1),
-        output_(std::move(output)) {}
+// The input is [steps, size], the output [size].
+struct StepMean {
+  int64_t steps;
+  int64_t first;  // Of the steps that count: 0, or the last one.
+  Divisor size;
 
-  const ActivationDesc& output() const override { return output_; }
-
-  absl::Status Forward(const float* memory, float* result) override {
-    const int64_t steps = steps_, step = step_, first = first_;
-    const float share = this->share();
-    const T* const x = Elements<T>(memory);
-    T* const y = Elements<T>(result);
-    return LaunchElements(device_, "StepReduction", step,
-                          [=] __device__(int64_t i) {
-                            float sum = x[first * step + i];
-                            for (int64_t t = first + 1; t < steps; ++t)
-                              sum += x[t * step + i];
-                            y[i] = sum * share;
-                          });
+  template <typename T>
+  __device__ float Output(int64_t i, const T* x) const {
+    float sum = x[first * size.value() + i];
+    for (int64_t t = first + 1; t < steps; ++t) sum += x[t * size.value() + i];
+    return sum * Share();
   }
 
-  absl::Status Backward(const float*, const float*, const float* gradient,
-                        float* result) override {
-    const int64_t steps = steps_, step = step_, first = first_;
-    const float share = this->share();
-    const T* const dy = Elements<T>(gradient);
-    T* const dx = Elements<T>(result);
-    return LaunchElements(device_, "StepReductionGradient", step,
-                          [=] __device__(int64_t i) {
-                            for (int64_t t = 0; t < first; ++t)
-                              dx[t * step + i] = T(0.0f);
-                            const T each = static_cast<float>(dy[i]) * share;
-                            for (int64_t t = first; t < steps; ++t)
-                              dx[t * step + i] = each;
-                          });
+  template <typename T>
+  __device__ float InputGradient(int64_t i, const T* dy) const {
+    int64_t place = 0;
+    const int64_t step = size.Divide(i, &place);
+    return step < first ? 0 : dy[place] * Share();
   }
 
- private:
   // Of each step that counts.
-  float share() const { return 1.0f / static_cast<float>(steps_ - first_); }
-
-  LayerDevice* const device_;  // Not owned.
-  const int64_t steps_;
-  const int64_t step_;
-  const int64_t first_;  // Of the steps that count: 0, or the last one.
-  const ActivationDesc output_;
+  __device__ float Share() const {
+    return 1.0f / static_cast<float>(steps - first);
+  }
 };
 
 }  // namespace
@@ -77,11 +48,10 @@ absl::StatusOr<std::unique_ptr<UnaryOp>> CudaSequenceKernels::PlanStepReduction(
   const std::string what =
       absl::StrCat("one vector for the steps of ", ShapeString(input.shape));
   PS_ASSIGN_OR_RETURN(const Storage storage, CheckCudaSequence(what, input));
-  return WithElementOf(storage, [&](auto element) -> std::unique_ptr<UnaryOp> {
-    return std::make_unique<CudaStepReduction<decltype(element)>>(
-        device(), reduction, input.shape,
-        CudaActivation(storage, {input.shape[1], input.shape[2]}));
-  });
+  const Shape& in = input.shape;
+  const int64_t first = reduction == StepReduction::kMean ? 0 : in[0] - 1;
+  return NewGatherOp(device(), storage, "StepReduction", in, {in[1], in[2]},
+                     StepMean{in[0], first, Divisor(in[1] * in[2])});
 }
 
 }  // namespace ps
