@@ -3,7 +3,6 @@
 #ifndef TENSOR_CUDA_NN_CONVOLUTION_PRODUCTS_H_
 #define TENSOR_CUDA_NN_CONVOLUTION_PRODUCTS_H_
 
-#include <cstdint>
 #include <memory>
 
 #include "absl/status/statusor.h"
@@ -12,15 +11,10 @@
 
 namespace ps {
 
-// Scratch for the rows of as many images as fit, but at least one.
-inline constexpr int64_t kMaxRowBytes = int64_t{128} << 20;
-
-// `device` outlives the result. Each product covers as many images as have rows
-// of at most max_row_bytes, as floats; the weights' gradients are added up in
-// the order of the images.
+// `device` outlives the result. The weights' gradients are added up in the
+// order of the images.
 absl::StatusOr<std::unique_ptr<ConvolutionPasses>> PlanConvolutionProducts(
-    LayerDevice* device, const ConvolutionGeometry& geometry,
-    int64_t max_row_bytes = kMaxRowBytes);
+    LayerDevice* device, const ConvolutionGeometry& geometry);
 
 }  // namespace ps
 

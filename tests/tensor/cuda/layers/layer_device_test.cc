@@ -16,7 +16,6 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tensor/cuda/nn/convolution_products.h"
 #include "tensor/cuda/nn/cuda_layout.h"
 #include "tensor/cuda/nn/cuda_nn_kernels.h"
 #include "tensor/cuda/sequences/cuda_sequence_kernels.h"
@@ -384,47 +383,6 @@ INSTANTIATE_TEST_SUITE_P(
       return absl::StrCat(PrecisionName(std::get<0>(info.param)), "_",
                           Layers()[std::get<1>(info.param)].name);
     });
-
-// Images in several chunks, where the last one is smaller, give the same
-// convolution.
-TEST(EmulatedConvolutionProducts, ChunksOfImagesChangeRoundingAlone) {
-  ConvolutionGeometry g;
-  g.batch = 7, g.channels = 4, g.height = 9, g.width = 8;
-  g.out_channels = 6, g.out_height = 5, g.out_width = 4;
-  g.kernel_height = g.kernel_width = 3;
-  g.stride = 2, g.padding = 1, g.groups = 2;
-  // For one image: 4 channels x 9 kernel elements x 5 x 4 outputs.
-  constexpr int64_t kImageBytes = 4 * 9 * 5 * 4 * sizeof(float);
-  for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
-    const auto device = NewLayerDeviceForTest(precision);
-    const ActivationDesc images = Laid(device, {7, 4, 9, 8});
-    const ActivationDesc outputs = Laid(device, {7, 6, 5, 4});
-    const ActivationDesc weights = Laid(device, {6 * 2 * 9});
-    const auto run = [&](int64_t max_row_bytes) {
-      Arrays arrays(device.get());
-      const auto convolution =
-          PlanConvolutionProducts(device.get(), g, max_row_bytes).value();
-      const float* const x = arrays.RandomLike(images, 1);
-      const float* const weight = arrays.RandomLike(weights, 2);
-      const float* const dy = arrays.RandomLike(outputs, 3);
-      absl::Status status =
-          convolution->Forward(x, weight, arrays.RandomLike(outputs, 4));
-      EXPECT_TRUE(status.ok()) << status;
-      status =
-          convolution->BackwardData(weight, dy, arrays.RandomLike(images, 5));
-      EXPECT_TRUE(status.ok()) << status;
-      status =
-          convolution->BackwardWeights(x, dy, arrays.Zeros(g.num_weights()));
-      EXPECT_TRUE(status.ok()) << status;
-      return arrays.Values();
-    };
-    const std::vector<float> whole = run(kMaxRowBytes);
-    for (const int64_t images : {0, 1, 2, 3, 6, 7, 8}) {
-      ExpectClose(run(images * kImageBytes),
-                  std::vector<double>(whole.begin(), whole.end()), 1e-5);
-    }
-  }
-}
 
 }  // namespace
 }  // namespace ps
