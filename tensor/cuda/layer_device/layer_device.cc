@@ -19,41 +19,10 @@ namespace {
 // cublasSetWorkspace).
 constexpr int64_t kCublasWorkspaceBytes = int64_t{32} << 20;
 
-struct DestroyEvent {
-  // Nothing useful can be done about an error here.
-  void operator()(cudaEvent_t event) const { cudaEventDestroy(event); }
-};
-using Event = std::unique_ptr<CUevent_st, DestroyEvent>;
-
-absl::StatusOr<Event> RecordEvent(cudaStream_t stream) {
-  cudaEvent_t event = nullptr;
-  PS_RETURN_IF_CUDA_ERROR(cudaEventCreateWithFlags(&event, cudaEventDefault));
-  Event owner(event);
-  PS_RETURN_IF_CUDA_ERROR(cudaEventRecord(event, stream));
-  return owner;
-}
-
-// Times work on the stream, which must not be captured, and waits for it.
-TimeWork NewEventTimer(cudaStream_t stream) {
-  return [stream](const std::function<absl::Status()>& work)
-             -> absl::StatusOr<absl::Duration> {
-    PS_ASSIGN_OR_RETURN(const Event start, RecordEvent(stream));
-    PS_RETURN_IF_ERROR(work());
-    PS_ASSIGN_OR_RETURN(const Event end, RecordEvent(stream));
-    PS_RETURN_IF_CUDA_ERROR(cudaStreamSynchronize(stream));
-    float milliseconds = 0;
-    PS_RETURN_IF_CUDA_ERROR(
-        cudaEventElapsedTime(&milliseconds, start.get(), end.get()));
-    return absl::Milliseconds(milliseconds);
-  };
-}
-
 }  // namespace
 
 LayerDevice::LayerDevice(const CudaNnOptions& options)
-    : options_(options),
-      stream_(static_cast<cudaStream_t>(options.stream)),
-      trials_(NewEventTimer(stream_)) {}
+    : options_(options), stream_(static_cast<cudaStream_t>(options.stream)) {}
 
 // The members destroyed after this need the device to be current.
 LayerDevice::~LayerDevice() { MakeCurrent().IgnoreError(); }

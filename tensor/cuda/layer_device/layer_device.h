@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -17,7 +18,6 @@
 #include "tensor/cuda/layer_device/bfloat16.h"
 #include "tensor/cuda/layer_device/cuda_nn_options.h"
 #include "tensor/cuda/layer_device/matrix_product.h"
-#include "tensor/cuda/libraries/trials.h"
 #include "tensor/precision.h"
 
 namespace ps {
@@ -77,8 +77,6 @@ class LayerDevice {
 
   // Errors: those of NewCudnnHandle, for layers that need cuDNN.
   absl::StatusOr<std::shared_ptr<CudnnHandle>> Cudnn() const { return cudnn_; }
-  // For cuDNN's algorithms, where bits may vary.
-  Trials* trials() { return &trials_; }
 
   // For planning: ensures that there are at least `size_bytes` from now on. The
   // scratch is temporary memory for one call at a time, shared by everything
@@ -105,7 +103,6 @@ class LayerDevice {
 
   const CudaNnOptions options_;
   const cudaStream_t stream_;
-  Trials trials_;
   std::shared_ptr<void> cublas_workspace_;
   std::unique_ptr<CublasProducts> products_;
   absl::StatusOr<std::shared_ptr<CudnnHandle>> cudnn_;

@@ -35,6 +35,9 @@ namespace ps {
   X(forward_algorithms, cudnnGetConvolutionForwardAlgorithm_v7)                \
   X(backward_data_algorithms, cudnnGetConvolutionBackwardDataAlgorithm_v7)     \
   X(backward_filter_algorithms, cudnnGetConvolutionBackwardFilterAlgorithm_v7) \
+  X(find_forward, cudnnFindConvolutionForwardAlgorithmEx)                      \
+  X(find_backward_data, cudnnFindConvolutionBackwardDataAlgorithmEx)           \
+  X(find_backward_filter, cudnnFindConvolutionBackwardFilterAlgorithmEx)       \
   X(forward_workspace, cudnnGetConvolutionForwardWorkspaceSize)                \
   X(backward_data_workspace, cudnnGetConvolutionBackwardDataWorkspaceSize)     \
   X(backward_filter_workspace, cudnnGetConvolutionBackwardFilterWorkspaceSize) \

@@ -17,7 +17,6 @@
 #include "tensor/cuda/nn/cuda_nn_kernels.h"
 #include "tensor/cuda/nn/cudnn_convolution.h"
 #include "tensor/cuda/nn/reorder.h"
-#include "tensor/precision.h"
 #include "tensor/tensor.h"
 
 namespace ps {
@@ -96,12 +95,7 @@ class CudaConvolution final : public BiasedOp {
       return absl::FailedPreconditionError(
           absl::StrCat("convolutions need cuDNN: ", cudnn.status().message()));
     }
-    CudnnConvolutionOptions options;
-    options.deterministic = device_->options().deterministic;
-    options.trials = device_->trials();
-    options.allow_tf32 = device_->precision() == Precision::kTf32;
-    auto planned =
-        PlanCudnnConvolution(device_, *std::move(cudnn), options, g_);
+    auto planned = PlanCudnnConvolution(device_, *std::move(cudnn), g_);
     if (absl::IsUnimplemented(planned.status())) return absl::OkStatus();
     PS_ASSIGN_OR_RETURN(cudnn_, std::move(planned));
     return absl::OkStatus();

@@ -13,11 +13,15 @@
 #include "glog/logging.h"
 #include "tensor/cuda/layer_device/bfloat16.h"
 #include "tensor/cuda/nn/reorder.h"
+#include "tensor/precision.h"
 
 namespace ps {
 namespace {
 
 constexpr int64_t kAlignmentBytes = 256;
+// Algorithms that need more of the device's scratch are not used.
+constexpr int64_t kMaxWorkspaceBytes = int64_t{512} << 20;
+constexpr int kMaxAlgorithms = 16;
 
 // cuDNN's kernels read vectors of 16 bytes. Activations have their own memory
 // and are aligned, but a layer's weights can begin anywhere in the model's
@@ -39,7 +43,7 @@ struct Algorithm {
   size_t workspace_bytes = 0;
 };
 
-// A pass computes the array c from a and b. Of each pass cuDNN has three
+// A pass computes the array c from a and b. Of each pass cuDNN has four
 // functions, with the same parameters but for the types.
 template <typename Performance, typename Number, typename A, typename B,
           typename C>
@@ -47,6 +51,9 @@ struct Pass {
   using Heuristics = cudnnStatus_t (*)(cudnnHandle_t, A, B,
                                        cudnnConvolutionDescriptor_t, C, int,
                                        int*, Performance*);
+  using Find = cudnnStatus_t (*)(cudnnHandle_t, A, const void*, B, const void*,
+                                 cudnnConvolutionDescriptor_t, C, void*, int,
+                                 int*, Performance*, void*, size_t);
   using Workspace = cudnnStatus_t (*)(cudnnHandle_t, A, B,
                                       cudnnConvolutionDescriptor_t, C, Number,
                                       size_t*);
@@ -56,7 +63,9 @@ struct Pass {
   const char* what;
   const char* run_name;
   const char* heuristics_name;
+  const char* find_name;
   Heuristics heuristics;
+  Find find;
   Workspace workspace;
   Run run;
   A a;
@@ -80,11 +89,9 @@ using FilterFunctions =
 class CudnnConvolution final : public ConvolutionPasses {
  public:
   CudnnConvolution(LayerDevice* device, std::shared_ptr<CudnnHandle> handle,
-                   const CudnnConvolutionOptions& options,
                    const ConvolutionGeometry& geometry)
       : device_(device),
         handle_(std::move(handle)),
-        options_(options),
         geometry_(geometry),
         weight_bytes_(geometry.num_weights() *
                       StorageBytes(device->storage())) {}
@@ -159,7 +166,7 @@ class CudnnConvolution final : public ConvolutionPasses {
   }
 
  private:
-  // cuDNN's arrays while its algorithms are tried, zeroed.
+  // cuDNN's arrays while algorithms are tried, zeroed.
   struct TrialArrays {
     std::shared_ptr<void> x, weight, y, workspace;
     size_t workspace_bytes = 0;
@@ -175,7 +182,9 @@ class CudnnConvolution final : public ConvolutionPasses {
     return {"forward pass",
             "cudnnConvolutionForward",
             "cudnnGetConvolutionForwardAlgorithm_v7",
+            "cudnnFindConvolutionForwardAlgorithmEx",
             cudnn().forward_algorithms,
+            cudnn().find_forward,
             cudnn().forward_workspace,
             cudnn().forward,
             x_,
@@ -186,7 +195,9 @@ class CudnnConvolution final : public ConvolutionPasses {
     return {"input's gradient",
             "cudnnConvolutionBackwardData",
             "cudnnGetConvolutionBackwardDataAlgorithm_v7",
+            "cudnnFindConvolutionBackwardDataAlgorithmEx",
             cudnn().backward_data_algorithms,
+            cudnn().find_backward_data,
             cudnn().backward_data_workspace,
             cudnn().backward_data,
             weights_,
@@ -197,7 +208,9 @@ class CudnnConvolution final : public ConvolutionPasses {
     return {"weights' gradient",
             "cudnnConvolutionBackwardFilter",
             "cudnnGetConvolutionBackwardFilterAlgorithm_v7",
+            "cudnnFindConvolutionBackwardFilterAlgorithmEx",
             cudnn().backward_filter_algorithms,
+            cudnn().find_backward_filter,
             cudnn().backward_filter_workspace,
             cudnn().backward_filter,
             x_,
@@ -296,9 +309,9 @@ class CudnnConvolution final : public ConvolutionPasses {
   // The math for which the heuristics rank algorithms. CUDNN_DEFAULT_MATH would
   // use TF32 for floats.
   cudnnMathType_t AllowedMath() const {
-    return device_->storage() == Storage::kBfloat16 ? CUDNN_TENSOR_OP_MATH
-           : options_.allow_tf32                    ? CUDNN_DEFAULT_MATH
-                                                    : CUDNN_FMA_MATH;
+    return device_->storage() == Storage::kBfloat16   ? CUDNN_TENSOR_OP_MATH
+           : device_->precision() == Precision::kTf32 ? CUDNN_DEFAULT_MATH
+                                                      : CUDNN_FMA_MATH;
   }
 
   absl::Status SetMath(cudnnMathType_t math) const {
@@ -306,12 +319,39 @@ class CudnnConvolution final : public ConvolutionPasses {
                     "cudnnSetConvolutionMathType");
   }
 
-  // Those of the heuristics' algorithms that meet the options, in the same
-  // order: the best first.
+  bool deterministic() const { return device_->options().deterministic; }
+
+  // Those of the algorithms that meet the options, in the same order.
   template <typename Performance, typename Number, typename... Descriptors>
   absl::StatusOr<std::vector<Algorithm>> Suitable(
+      const Pass<Performance, Number, Descriptors...>& pass,
+      const Performance* found, int num_found) const {
+    std::vector<Algorithm> suitable;
+    for (const Performance* one = found; one < found + num_found; ++one) {
+      if (one->status != CUDNN_STATUS_SUCCESS) continue;
+      if (deterministic() && one->determinism != CUDNN_DETERMINISTIC) continue;
+      Algorithm algorithm;
+      algorithm.number = one->algo;
+      algorithm.math =
+          AllowedMath() == CUDNN_FMA_MATH ? CUDNN_FMA_MATH : one->mathType;
+      PS_RETURN_IF_ERROR(SetMath(algorithm.math));
+      if (pass.workspace(handle_->get(), pass.a, pass.b, convolution_, pass.c,
+                         one->algo,
+                         &algorithm.workspace_bytes) != CUDNN_STATUS_SUCCESS) {
+        continue;
+      }
+      if (static_cast<int64_t>(algorithm.workspace_bytes) <=
+          kMaxWorkspaceBytes) {
+        suitable.push_back(algorithm);
+      }
+    }
+    return suitable;
+  }
+
+  // Suitable algorithms, in the order of the heuristics: the best first.
+  template <typename Performance, typename Number, typename... Descriptors>
+  absl::StatusOr<std::vector<Algorithm>> Proposed(
       const Pass<Performance, Number, Descriptors...>& pass) const {
-    constexpr int kMaxAlgorithms = 16;
     Performance found[kMaxAlgorithms];
     int num_found = 0;
     PS_RETURN_IF_ERROR(SetMath(AllowedMath()));
@@ -319,29 +359,35 @@ class CudnnConvolution final : public ConvolutionPasses {
         ToStatus(pass.heuristics(handle_->get(), pass.a, pass.b, convolution_,
                                  pass.c, kMaxAlgorithms, &num_found, found),
                  pass.heuristics_name));
-    std::vector<Algorithm> suitable;
-    for (int i = 0; i < num_found; ++i) {
-      const Performance& one = found[i];
-      if (one.status != CUDNN_STATUS_SUCCESS) continue;
-      if (options_.deterministic && one.determinism != CUDNN_DETERMINISTIC) {
-        continue;
-      }
-      Algorithm algorithm;
-      algorithm.number = one.algo;
-      algorithm.math =
-          AllowedMath() == CUDNN_FMA_MATH ? CUDNN_FMA_MATH : one.mathType;
-      PS_RETURN_IF_ERROR(SetMath(algorithm.math));
-      if (pass.workspace(handle_->get(), pass.a, pass.b, convolution_, pass.c,
-                         one.algo,
-                         &algorithm.workspace_bytes) != CUDNN_STATUS_SUCCESS) {
-        continue;
-      }
-      if (static_cast<int64_t>(algorithm.workspace_bytes) <=
-          options_.max_workspace_bytes) {
-        suitable.push_back(algorithm);
-      }
+    return Suitable(pass, found, num_found);
+  }
+
+  // Suitable algorithms, in the order of the times that cuDNN measures.
+  template <typename Performance, typename Number, typename... Descriptors>
+  absl::StatusOr<std::vector<Algorithm>> Timed(
+      const Pass<Performance, Number, Descriptors...>& pass,
+      const std::string& work, const TrialArrays& arrays, const void* a,
+      const void* b, void* c) const {
+    Performance found[kMaxAlgorithms];
+    int num_found = 0;
+    PS_RETURN_IF_ERROR(SetMath(AllowedMath()));
+    PS_RETURN_IF_ERROR(
+        ToStatus(pass.find(handle_->get(), pass.a, a, pass.b, b, convolution_,
+                           pass.c, c, kMaxAlgorithms, &num_found, found,
+                           arrays.workspace.get(), arrays.workspace_bytes),
+                 pass.find_name));
+    // cuDNN also measures with the default math, which may round factors.
+    if (AllowedMath() == CUDNN_FMA_MATH) {
+      std::stable_partition(found, found + num_found,
+                            [](const Performance& one) {
+                              return one.mathType == CUDNN_FMA_MATH;
+                            });
     }
-    return suitable;
+    if (num_found > 0 && found[0].status == CUDNN_STATUS_SUCCESS) {
+      LOG(INFO) << work << ": algorithm " << found[0].algo
+                << " is the fastest with " << found[0].time << " ms";
+    }
+    return Suitable(pass, found, num_found);
   }
 
   // The first algorithm that runs: the fastest where bits may vary, otherwise
@@ -354,37 +400,41 @@ class CudnnConvolution final : public ConvolutionPasses {
       const std::shared_ptr<void>* b, const std::shared_ptr<void>* c) const {
     const std::string work = absl::StrCat(
         "the ", pass.what, " of a convolution of ", NameOf(geometry_));
-    const auto try_one = [&](const Algorithm& algorithm) -> absl::Status {
-      PS_RETURN_IF_ERROR(Allocate(algorithm, arrays));
-      return Run(pass, algorithm, arrays->workspace.get(), a->get(), b->get(),
-                 c->get());
-    };
-    PS_ASSIGN_OR_RETURN(std::vector<Algorithm> algorithms, Suitable(pass));
-    if (!options_.deterministic && options_.trials != nullptr) {
-      const int fastest = options_.trials->Fastest(
-          work, static_cast<int>(algorithms.size()),
-          [&](int number) { return try_one(algorithms[number]); });
-      if (fastest > 0) std::swap(algorithms[0], algorithms[fastest]);
+    PS_ASSIGN_OR_RETURN(std::vector<Algorithm> algorithms, Proposed(pass));
+    if (!deterministic() && algorithms.size() > 1) {
+      size_t workspace_bytes = 0;
+      for (const Algorithm& one : algorithms) {
+        workspace_bytes = std::max(workspace_bytes, one.workspace_bytes);
+      }
+      const absl::Status room = Allocate(workspace_bytes, arrays);
+      if (room.ok()) {
+        PS_ASSIGN_OR_RETURN(algorithms, Timed(pass, work, *arrays, a->get(),
+                                              b->get(), c->get()));
+      } else if (!absl::IsResourceExhausted(room)) {
+        return room;
+      }
     }
     for (const Algorithm& algorithm : algorithms) {
-      const absl::Status status = try_one(algorithm);
+      absl::Status status = Allocate(algorithm.workspace_bytes, arrays);
+      if (status.ok()) {
+        status = Run(pass, algorithm, arrays->workspace.get(), a->get(),
+                     b->get(), c->get());
+      }
       // Without memory to try it, it is taken untried.
       if (status.ok() || absl::IsResourceExhausted(status)) return algorithm;
       if (absl::IsUnavailable(status)) return status;
       LOG(INFO) << "algorithm " << algorithm.number << " for " << work
                 << " fails: " << status.message();
     }
-    LOG(INFO) << "cuDNN has no "
-              << (options_.deterministic ? "deterministic " : "")
-              << "algorithm with at most "
-              << (options_.max_workspace_bytes >> 20)
+    LOG(INFO) << "cuDNN has no " << (deterministic() ? "deterministic " : "")
+              << "algorithm with at most " << (kMaxWorkspaceBytes >> 20)
               << " MiB of workspace for " << work
               << ", which products of matrices compute";
     return std::nullopt;
   }
 
-  // Makes room for a trial of the algorithm.
-  absl::Status Allocate(const Algorithm& algorithm, TrialArrays* arrays) const {
+  // Makes room for trials.
+  absl::Status Allocate(size_t workspace_bytes, TrialArrays* arrays) const {
     if (arrays->x == nullptr) {
       const int64_t element = StorageBytes(device_->storage());
       const ConvolutionGeometry& g = geometry_;
@@ -396,19 +446,18 @@ class CudnnConvolution final : public ConvolutionPasses {
                                                        g.pixels() * element));
     }
     if (arrays->workspace == nullptr ||
-        arrays->workspace_bytes < algorithm.workspace_bytes) {
+        arrays->workspace_bytes < workspace_bytes) {
       arrays->workspace.reset();
       PS_ASSIGN_OR_RETURN(
           arrays->workspace,
-          device_->Allocate(static_cast<int64_t>(algorithm.workspace_bytes)));
-      arrays->workspace_bytes = algorithm.workspace_bytes;
+          device_->Allocate(static_cast<int64_t>(workspace_bytes)));
+      arrays->workspace_bytes = workspace_bytes;
     }
     return absl::OkStatus();
   }
 
   LayerDevice* const device_;  // Not owned.
   const std::shared_ptr<CudnnHandle> handle_;
-  const CudnnConvolutionOptions options_;
   const ConvolutionGeometry geometry_;
   const int64_t weight_bytes_;
   cudnnTensorDescriptor_t x_ = nullptr;
@@ -424,10 +473,9 @@ class CudnnConvolution final : public ConvolutionPasses {
 
 absl::StatusOr<std::unique_ptr<ConvolutionPasses>> PlanCudnnConvolution(
     LayerDevice* device, std::shared_ptr<CudnnHandle> handle,
-    const CudnnConvolutionOptions& options,
     const ConvolutionGeometry& geometry) {
-  auto convolution = std::make_unique<CudnnConvolution>(
-      device, std::move(handle), options, geometry);
+  auto convolution =
+      std::make_unique<CudnnConvolution>(device, std::move(handle), geometry);
   PS_RETURN_IF_ERROR(Annotate(convolution->Plan(), "cuDNN"));
   return convolution;
 }

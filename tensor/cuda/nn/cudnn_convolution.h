@@ -6,35 +6,22 @@
 
 #include <memory>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "tensor/cuda/layer_device/layer_device.h"
 #include "tensor/cuda/libraries/cudnn_functions.h"
-#include "tensor/cuda/libraries/trials.h"
 #include "tensor/cuda/nn/convolution_passes.h"
 
 namespace ps {
 
-struct CudnnConvolutionOptions {
-  // If set, only algorithms that give the same bits from call to call are used.
-  bool deterministic = true;
-  // If set, and bits may vary, the fastest algorithm of each pass is used. Not
-  // owned; must outlive the planning.
-  Trials* trials = nullptr;
-  bool allow_tf32 = false;
-  // Algorithms that need more of the device's scratch are not used.
-  int64_t max_workspace_bytes = int64_t{512} << 20;
-};
-
 // Picks an algorithm for each pass, the one that cuDNN's heuristics expect to
-// be fastest or the one that was fastest in trials, runs it once on zeros,
-// takes the next where it fails, and reserves the device's scratch for it. A
-// pass without an algorithm that meets the options is logged, and the result
-// does not compute it. `device` outlives the result. Errors: CudnnToStatus;
-// kUnimplemented for an array that is too large for cuDNN.
+// be fastest, or where bits may vary the one that cuDNN measures to be. Runs it
+// once on zeros, takes the next where it fails, and reserves the device's
+// scratch for it. A pass without an algorithm that meets the device's options
+// is logged, and the result does not compute it. `device` outlives the result.
+// Errors: CudnnToStatus; kUnimplemented for an array that is too large for
+// cuDNN.
 absl::StatusOr<std::unique_ptr<ConvolutionPasses>> PlanCudnnConvolution(
     LayerDevice* device, std::shared_ptr<CudnnHandle> handle,
-    const CudnnConvolutionOptions& options,
     const ConvolutionGeometry& geometry);
 
 }  // namespace ps

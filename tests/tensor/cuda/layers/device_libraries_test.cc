@@ -11,7 +11,6 @@
 #include "tensor/cuda/nn/cuda_nn_kernels.h"
 #include "tensor/cuda/sequences/cuda_sequence_kernels.h"
 #include "tests/common/log_messages.h"
-#include "tests/ptx/device.h"
 #include "tests/tensor/cuda/emulated_libraries.h"
 #include "tests/tensor/cuda/layers/layer_device_for_test.h"
 
@@ -54,16 +53,6 @@ TEST_F(EmulatedDeviceLibraries, ACudnnThatCannotStartIsNamedByConvolutions) {
   FailEmulatedCudnn("");
   const absl::Status status = PlanConvolution(NewDevice());
   EXPECT_TRUE(status.ok()) << status;
-}
-
-TEST_F(EmulatedDeviceLibraries, OnlyWhereBitsMayVaryIsAnythingTimed) {
-  for (const bool deterministic : {true, false}) {
-    options_.deterministic = deterministic;
-    const auto device = NewDevice();
-    const int64_t before = ptx::NumTimings();
-    ASSERT_TRUE(PlanConvolution(device).ok());
-    EXPECT_EQ(ptx::NumTimings() > before, !deterministic);
-  }
 }
 
 TEST_F(EmulatedDeviceLibraries, RecurrentLayersUseCudnnIfTheyMust) {

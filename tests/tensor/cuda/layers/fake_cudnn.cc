@@ -1,7 +1,9 @@
 #include "tests/tensor/cuda/layers/fake_cudnn.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "glog/logging.h"
@@ -50,6 +52,29 @@ cudnnStatus_t Heuristics(const char* pass, int requested, int* returned,
         algorithms[i] == kAtomics ? CUDNN_DEFAULT_MATH : CUDNN_TENSOR_OP_MATH;
   }
   return Call("heuristics");
+}
+
+// The heuristics' algorithms by their times, those last that fail.
+template <typename Algorithm, typename Performance>
+cudnnStatus_t Find(const char* pass, int requested, int* returned,
+                   Performance* found, void* workspace,
+                   size_t workspace_bytes) {
+  ++fake->num_timings;
+  CHECK(workspace != nullptr);
+  Heuristics<Performance, Algorithm>(pass, requested, returned, found);
+  for (int i = 0; i < *returned; ++i) {
+    found[i].time = fake->milliseconds[found[i].algo];
+    if (fake->broken.count(found[i].algo) > 0 || found[i].algo == kHuge ||
+        workspace_bytes < kWorkspaceBytes) {
+      found[i].status = CUDNN_STATUS_EXECUTION_FAILED;
+    }
+  }
+  std::stable_sort(found, found + *returned,
+                   [](const Performance& a, const Performance& b) {
+                     return std::make_pair(a.status, a.time) <
+                            std::make_pair(b.status, b.time);
+                   });
+  return Call("find");
 }
 
 cudnnStatus_t WorkspaceBytes(int algorithm, size_t* size) {
@@ -136,10 +161,6 @@ cudnnStatus_t Run(cudnnHandle_t handle, Pass pass, const char* name,
                   void* target) {
   ++fake->num_calls;
   fake->algorithm = algorithm;
-  if (const auto time = fake->milliseconds.find(algorithm);
-      time != fake->milliseconds.end()) {
-    fake->elapsed_milliseconds += time->second;
-  }
   fake->math = c.math;
   if (fake->broken.count(algorithm) > 0) return CUDNN_STATUS_EXECUTION_FAILED;
   if (workspace_bytes < kWorkspaceBytes || algorithm == kHuge) {
@@ -259,6 +280,32 @@ CudnnFunctions FakeCudnn::Functions() {
         return Heuristics<cudnnConvolutionBwdFilterAlgoPerf_t,
                           cudnnConvolutionBwdFilterAlgo_t>(
             "backward_filter", requested, returned, found);
+      };
+  f.find_forward =
+      [](cudnnHandle_t, cudnnTensorDescriptor_t, const void*,
+         cudnnFilterDescriptor_t, const void*, cudnnConvolutionDescriptor_t,
+         cudnnTensorDescriptor_t, void*, int requested, int* returned,
+         cudnnConvolutionFwdAlgoPerf_t* found, void* workspace, size_t size) {
+        return Find<cudnnConvolutionFwdAlgo_t>("forward", requested, returned,
+                                               found, workspace, size);
+      };
+  f.find_backward_data =
+      [](cudnnHandle_t, cudnnFilterDescriptor_t, const void*,
+         cudnnTensorDescriptor_t, const void*, cudnnConvolutionDescriptor_t,
+         cudnnTensorDescriptor_t, void*, int requested, int* returned,
+         cudnnConvolutionBwdDataAlgoPerf_t* found, void* workspace,
+         size_t size) {
+        return Find<cudnnConvolutionBwdDataAlgo_t>(
+            "backward_data", requested, returned, found, workspace, size);
+      };
+  f.find_backward_filter =
+      [](cudnnHandle_t, cudnnTensorDescriptor_t, const void*,
+         cudnnTensorDescriptor_t, const void*, cudnnConvolutionDescriptor_t,
+         cudnnFilterDescriptor_t, void*, int requested, int* returned,
+         cudnnConvolutionBwdFilterAlgoPerf_t* found, void* workspace,
+         size_t size) {
+        return Find<cudnnConvolutionBwdFilterAlgo_t>(
+            "backward_filter", requested, returned, found, workspace, size);
       };
   f.forward_workspace =
       [](cudnnHandle_t, cudnnTensorDescriptor_t, cudnnFilterDescriptor_t,

@@ -39,9 +39,8 @@ class FakeCudnn {
   std::set<int> broken;
   // The passes ("backward_data") that have no deterministic algorithm.
   std::set<std::string> only_atomics;
-  // How long each algorithm takes, and the time that all have taken.
-  std::map<int, double> milliseconds;
-  double elapsed_milliseconds = 0;
+  // How long each algorithm takes; by default nothing.
+  std::map<int, float> milliseconds;
 
   // Whether recurrent weights lie in the order of PyTorch's arrays; else with
   // the gates in reverse, and gaps.
@@ -51,6 +50,7 @@ class FakeCudnn {
   std::atomic<int> algorithm = -1;
   std::atomic<cudnnMathType_t> math = CUDNN_DEFAULT_MATH;
   std::atomic<int> num_calls = 0;        // Calls of convolutions.
+  std::atomic<int> num_timings = 0;      // Searches for the fastest algorithm.
   std::atomic<int> num_descriptors = 0;  // Live descriptors and handles.
 
  private:
