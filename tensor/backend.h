@@ -38,9 +38,9 @@ class WorkAsItIs final : public Recording {
 // one on each side. The *compute side* is nn(), sequences() and vectors(),
 // everything planned with them, input uploads, Record() and Mark(). The
 // *compression side* is sparse() and its sieves, CopyFromHost, CopyToHost,
-// HostBuffer, CompressAfter() and, after the first mark, Allocate. During this
-// time the compute side must neither allocate nor plan, and must not touch
-// memory that the compression side reads or writes after a mark.
+// CompressAfter() and, after the first mark, Allocate. During this time the
+// compute side must neither allocate nor plan, and must not touch memory that
+// the compression side reads or writes after a mark.
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -62,13 +62,6 @@ class Backend {
   // call returns.
   virtual absl::Status CopyFromHost(const float* host, Tensor* tensor) = 0;
   virtual absl::Status CopyToHost(const Tensor& tensor, float* host) = 0;
-
-  // Returns uninitialised host memory that CopyToHost fills fastest and that
-  // can be sent without another copy; aligned to at least 16 bytes. Any thread
-  // may drop the last handle, even after the backend is gone.
-  virtual std::shared_ptr<uint8_t[]> HostBuffer(int64_t size_bytes) {
-    return std::shared_ptr<uint8_t[]>(new uint8_t[size_bytes]);
-  }
 
   // Whether compression gains from a thread of its own, because the compute
   // side returns before its work is done.

@@ -14,7 +14,6 @@
 #include "tensor/cuda/cuda_status.h"
 #include "tensor/cuda/cuda_streams.h"
 #include "tensor/cuda/memory_region.h"
-#include "tensor/cuda/pinned_ring.h"
 #include "tensor/cuda/sparse/cuda_sparse_kernels.h"
 
 namespace ps {
@@ -22,12 +21,6 @@ namespace {
 
 // 4 TiB: more than any device has, and far from where int64_t would overflow.
 constexpr int64_t kMaxElements = int64_t{1} << 40;
-
-// Pinned buffers for payloads. Each holds a whole slice of the default size
-// with its header, and there are enough of them to overlap sending one with
-// copying others.
-constexpr int kRingBuffers = 8;
-constexpr int64_t kRingBufferBytes = (int64_t{4} << 20) + 4096;
 
 // Elements of `shape`, or -1 if there are too many.
 int64_t BoundedNumElements(const Shape& shape) {
@@ -43,12 +36,10 @@ class CudaBackend final : public Backend {
  public:
   CudaBackend(std::unique_ptr<CudaStreams> streams,
               std::shared_ptr<MemoryRegion> memory,
-              std::unique_ptr<PinnedRing> ring,
               std::unique_ptr<SparseKernels> sparse, CudaLayers layers)
       : name_(absl::StrCat("cuda:", streams->device())),
         streams_(std::move(streams)),
         memory_(std::move(memory)),
-        ring_(std::move(ring)),
         sparse_(std::move(sparse)),
         vectors_(NewCudaVectorKernels(streams_.get())),
         layers_(std::move(layers)) {}
@@ -95,17 +86,6 @@ class CudaBackend final : public Backend {
 
   absl::Status CopyToHost(const Tensor& tensor, float* host) override {
     return Copy(tensor.data(), tensor.size(), cudaMemcpyDeviceToHost, host);
-  }
-
-  std::shared_ptr<uint8_t[]> HostBuffer(int64_t size_bytes) override {
-    if (size_bytes <= ring_->buffer_bytes()) {
-      // Does not wait for a buffer: if all are in use, sending is the
-      // bottleneck, and a faster copy would not help.
-      absl::StatusOr<std::shared_ptr<uint8_t[]>> buffer =
-          ring_->Acquire(absl::ZeroDuration());
-      if (buffer.ok()) return *std::move(buffer);
-    }
-    return Backend::HostBuffer(size_bytes);
   }
 
   NnKernels& nn() override {
@@ -159,7 +139,6 @@ class CudaBackend final : public Backend {
   const std::string name_;
   const std::unique_ptr<CudaStreams> streams_;
   const std::shared_ptr<MemoryRegion> memory_;
-  const std::unique_ptr<PinnedRing> ring_;
   const std::unique_ptr<SparseKernels> sparse_;
   const std::unique_ptr<VectorKernels> vectors_;
   const CudaLayers layers_;
@@ -198,15 +177,12 @@ absl::StatusOr<std::unique_ptr<Backend>> NewCudaBackend(
   PS_ASSIGN_OR_RETURN(
       std::unique_ptr<SparseKernels> sparse,
       NewCudaSparseKernels(streams.get(), memory, options.num_host_threads));
-  PS_ASSIGN_OR_RETURN(std::unique_ptr<PinnedRing> ring,
-                      NewPinnedRing(kRingBuffers, kRingBufferBytes));
   CudaLayers layers;
   if (options.layers != nullptr) {
     PS_ASSIGN_OR_RETURN(layers, options.layers(*streams, memory));
   }
   return std::make_unique<CudaBackend>(std::move(streams), std::move(memory),
-                                       std::move(ring), std::move(sparse),
-                                       std::move(layers));
+                                       std::move(sparse), std::move(layers));
 }
 
 }  // namespace ps

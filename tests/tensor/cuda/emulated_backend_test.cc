@@ -10,7 +10,6 @@
 #include <functional>
 #include <iterator>
 #include <memory>
-#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -607,23 +606,6 @@ TEST_F(EmulatedBackendTest, WhatDoesNotFitIsAnErrorThatNamesIt) {
   const absl::Status status = backend_->Allocate({1 << 25}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_TRUE(absl::StrContains(status.message(), "[33554432]")) << status;
-}
-
-TEST_F(EmulatedBackendTest, HostBuffersAreThePinnedOnesWhileThereAreAny) {
-  std::vector<std::shared_ptr<uint8_t[]>> buffers;
-  std::set<uint8_t*> pinned;
-  for (int i = 0; i < 8; ++i) {
-    buffers.push_back(backend_->HostBuffer(1000));
-    pinned.insert(buffers.back().get());
-  }
-  EXPECT_EQ(pinned.size(), 8u);
-  // More buffers than there are, and larger ones, come from elsewhere.
-  EXPECT_EQ(pinned.count(backend_->HostBuffer(1000).get()), 0u);
-  buffers.pop_back();
-  EXPECT_EQ(pinned.count(backend_->HostBuffer(int64_t{5} << 20).get()), 0u);
-  EXPECT_EQ(pinned.count(backend_->HostBuffer(int64_t{4} << 20).get()), 1u);
-  backend_.reset();
-  buffers[0][999] = 1;
 }
 
 // Wherever the device fails, the call returns an error that names the failing
