@@ -65,12 +65,8 @@ class DeviceYardstick final : public CompressionYardstick {
     constexpr double kBytesOfCopy = 8;
     PS_RETURN_IF_ERROR(Await());
     absl::Status status;
-    const double milliseconds = Milliseconds([&] {
-      for (int i = 0; i < kCopies; ++i) {
-        status.Update(copier_->Copy(gradient, &copy_));
-      }
-      status.Update(copier_->Await());
-    });
+    const double milliseconds = Milliseconds(
+        [&] { status = copier_->Copy(gradient, kCopies, &copy_); });
     PS_RETURN_IF_ERROR(status);
     return milliseconds / kCopies * bytes_per_element() / kBytesOfCopy;
   }
@@ -96,13 +92,11 @@ class DeviceYardstick final : public CompressionYardstick {
 
 absl::StatusOr<std::unique_ptr<CompressionYardstick>> NewCompressionYardstick(
     int64_t elements, Backend* backend) {
-  if (backend->sparse().device_work() == nullptr) {
-    return std::make_unique<HostYardstick>(elements);
-  }
-  PS_ASSIGN_OR_RETURN(std::unique_ptr<DeviceCopier> copier, NewDeviceCopier());
+  SparseWork* const work = backend->sparse().device_work();
+  if (work == nullptr) return std::make_unique<HostYardstick>(elements);
   PS_ASSIGN_OR_RETURN(Tensor copy, backend->Allocate({elements}));
-  return std::make_unique<DeviceYardstick>(backend, std::move(copier),
-                                           std::move(copy));
+  return std::make_unique<DeviceYardstick>(
+      backend, NewOnDevice<DeviceCopier>(work), std::move(copy));
 }
 
 }  // namespace ps

@@ -2,41 +2,33 @@
 
 #include <cuda_runtime_api.h>
 
-#include <utility>
-
 #include "common/status_macros.h"
 #include "tensor/cuda/cuda_status.h"
-#include "tensor/cuda/cuda_streams.h"
+#include "tensor/cuda/sparse/sparse_work.h"
 
 namespace ps {
 namespace {
 
 class StreamCopier final : public DeviceCopier {
  public:
-  explicit StreamCopier(std::unique_ptr<CudaStream> stream)
-      : stream_(std::move(stream)) {}
+  explicit StreamCopier(SparseWork* work) : work_(work) {}
 
-  absl::Status Copy(const Tensor& from, Tensor* to) override {
-    PS_RETURN_IF_CUDA_ERROR(
-        cudaMemcpyAsync(to->data(), from.data(), from.size() * sizeof(float),
-                        cudaMemcpyDeviceToDevice, stream_->get()));
-    return absl::OkStatus();
-  }
-
-  absl::Status Await() override {
-    PS_RETURN_IF_CUDA_ERROR(cudaStreamSynchronize(stream_->get()));
-    return absl::OkStatus();
+  absl::Status Copy(const Tensor& from, int times, Tensor* to) override {
+    PS_RETURN_IF_ERROR(work_->Begin());
+    for (int i = 0; i < times; ++i) {
+      PS_RETURN_IF_CUDA_ERROR(
+          cudaMemcpyAsync(to->data(), from.data(), from.size() * sizeof(float),
+                          cudaMemcpyDeviceToDevice, work_->stream()));
+    }
+    return work_->Await();
   }
 
  private:
-  const std::unique_ptr<CudaStream> stream_;
+  SparseWork* const work_;  // Not owned.
 };
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<DeviceCopier>> NewDeviceCopier() {
-  PS_ASSIGN_OR_RETURN(std::unique_ptr<CudaStream> stream, CudaStream::Create());
-  return std::make_unique<StreamCopier>(std::move(stream));
-}
+PS_REGISTER_ON_DEVICE(DeviceCopier, StreamCopier);
 
 }  // namespace ps
