@@ -4,28 +4,37 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "optimizers/cuda/device_step.h"
 #include "tensor/backend.h"
 #include "tensor/tensor.h"
 
 namespace ps {
 
-// Computes velocity = 0.9 velocity + gradient; weights -= rate velocity. Not
-// thread-safe.
+// Computes velocity = 0.9 velocity + gradient; weights -= rate velocity, in one
+// pass, as a worker's own optimizer does. Not thread-safe.
 class StepUpdate {
  public:
-  virtual ~StepUpdate() = default;
-  virtual absl::Status Step(const Tensor& gradient, Tensor* weights) = 0;
-};
+  // `backend` is not owned and outlives this.
+  static absl::StatusOr<StepUpdate> Create(int64_t elements, float rate,
+                                           Backend* backend);
 
-// Creates an update. Uses the server's optimizer on the CPU, and two passes of
-// the backend's kernels on a device, whose memory the optimizer cannot access.
-// `backend` is not owned and outlives this.
-absl::StatusOr<std::unique_ptr<StepUpdate>> NewStepUpdate(int64_t elements,
-                                                          float rate,
-                                                          Backend* backend);
+  // Overwrites the gradient.
+  absl::Status Step(Tensor* gradient, Tensor* weights);
+
+ private:
+  StepUpdate(Tensor velocity, float rate, std::unique_ptr<DeviceStep> on_device)
+      : velocity_(std::move(velocity)),
+        rate_(rate),
+        on_device_(std::move(on_device)) {}
+
+  Tensor velocity_;
+  float rate_;
+  std::unique_ptr<DeviceStep> on_device_;  // Null on the CPU.
+};
 
 }  // namespace ps
 

@@ -139,8 +139,8 @@ absl::StatusOr<Report> Measure(const Options& options, Backend* backend,
   report.num_parameters = n;
   PS_ASSIGN_OR_RETURN(Tensor weights, backend->Allocate({n}));
   PS_ASSIGN_OR_RETURN(Tensor gradient, backend->Allocate({n}));
-  PS_ASSIGN_OR_RETURN(const std::unique_ptr<StepUpdate> momentum,
-                      NewStepUpdate(n, StepSize(options.model), backend));
+  PS_ASSIGN_OR_RETURN(StepUpdate momentum,
+                      StepUpdate::Create(n, StepSize(options.model), backend));
   std::vector<float> initial(n);
   model->InitializeWeights(/*seed=*/1, initial.data());
   PS_RETURN_IF_ERROR(backend->CopyFromHost(initial.data(), &weights));
@@ -159,7 +159,7 @@ absl::StatusOr<Report> Measure(const Options& options, Backend* backend,
     PS_RETURN_IF_ERROR(model->Upload(batch));
     {
       const TimeAdder timer(&update);
-      PS_RETURN_IF_ERROR(momentum->Step(gradient, &weights));
+      PS_RETURN_IF_ERROR(momentum.Step(&gradient, &weights));
       // This copy runs after all queued work of a device.
       float first;
       PS_RETURN_IF_ERROR(backend->CopyToHost(weights.Slice(0, 1), &first));
