@@ -16,6 +16,7 @@
 #include "tests/cluster/in_process_cluster.h"
 #include "tests/cluster/test_process.h"
 #include "tests/common/log_messages.h"
+#include "worker/training_parts.h"
 #ifdef PS_HAVE_CUDA
 #include "tests/ptx/device.h"
 #include "tests/tensor/cuda/emulated_libraries.h"
@@ -231,10 +232,17 @@ TEST_F(EmulatedCuda, ConvolutionsAreCudnns) {
   EXPECT_LT(Distance(weights, WeightsOnCpu(job)), 1e-5);
   job.mutable_machine()->set_cuda_graphs(false);
   EXPECT_EQ(WeightsOf(job), weights) << "without CUDA graphs";
+}
+
+// There is no server that it could join.
+TEST_F(EmulatedCuda, AWorkerWithoutCudnnEndsWhenItStarts) {
   InstallEmulatedCudnn(false);
-  const ClusterRun run = RunCluster(job);
-  EXPECT_THAT(std::string(run.workers[0].status().message()),
+  EXPECT_THAT(std::string(MakeTrainingParts(CudaJob(), 0).status().message()),
               HasSubstr("convolutions need cuDNN: cuDNN: "));
+  JobConfig job = CudaJob();
+  job.mutable_model()->set_name("mlp");
+  const absl::Status status = MakeTrainingParts(job, 0).status();
+  EXPECT_TRUE(status.ok()) << status;
 }
 
 TEST_F(EmulatedCuda, ConvolutionsByCudnnTrainInBfloats) {
