@@ -104,18 +104,45 @@ ExampleShape ExampleOf(const std::string& name) {
 }
 
 class ModelOnCuda
-    : public testing::TestWithParam<std::tuple<std::string, std::string>> {};
+    : public testing::TestWithParam<std::tuple<std::string, std::string>> {
+ protected:
+  void SetUp() override {
+    PS_REQUIRE_DEVICE();
+    auto backend = NewDeviceBackendForTest(std::get<0>(GetParam()));
+    ASSERT_TRUE(backend.ok()) << backend.status();
+    backend_ = *std::move(backend);
+  }
+
+  Batch RandomBatch(int64_t size) const {
+    return ModelFixture(SmallModel(name()), example()).RandomBatch(size, 1);
+  }
+  std::unique_ptr<Model> NewModelOnDevice() const {
+    ModelOptions options;
+    options.config = SmallModel(name());
+    options.example = example();
+    options.backend = backend_.get();
+    return NewModel(options).value();
+  }
+  // With the model's initial weights.
+  Tensor NewWeights(const Model& model) const {
+    std::vector<float> values(model.num_parameters());
+    model.InitializeWeights(1, values.data());
+    Tensor weights = backend_->Allocate({model.num_parameters()}).value();
+    EXPECT_TRUE(backend_->CopyFromHost(values.data(), &weights).ok());
+    return weights;
+  }
+
+  const std::string& name() const { return std::get<1>(GetParam()); }
+  ExampleShape example() const { return ExampleOf(name()); }
+
+  std::unique_ptr<Backend> backend_;
+  const std::unique_ptr<Backend> cpu_ = CpuBackendForTest();
+};
 
 TEST_P(ModelOnCuda, TrainsAsOnTheCpu) {
-  const auto& [device, name] = GetParam();
-  PS_REQUIRE_DEVICE();
-  const auto backend = NewDeviceBackendForTest(device);
-  ASSERT_TRUE(backend.ok()) << backend.status();
-  const ExampleShape example = ExampleOf(name);
-  const Batch batch = ModelFixture(SmallModel(name), example).RandomBatch(6, 1);
-  const std::unique_ptr<Backend> cpu = CpuBackendForTest();
-  const Training expected = Train(*cpu, name, example, batch);
-  const Training actual = Train(**backend, name, example, batch);
+  const Batch batch = RandomBatch(6);
+  const Training expected = Train(*cpu_, name(), example(), batch);
+  const Training actual = Train(*backend_, name(), example(), batch);
   ASSERT_EQ(actual.losses.size(), expected.losses.size());
   for (size_t i = 0; i < expected.losses.size(); ++i) {
     EXPECT_NEAR(actual.losses[i], expected.losses[i], 1e-4)
@@ -129,34 +156,21 @@ TEST_P(ModelOnCuda, TrainsAsOnTheCpu) {
 }
 
 TEST_P(ModelOnCuda, GoesOnInAnotherModelThatLoadsItsState) {
-  const auto& [device, name] = GetParam();
-  PS_REQUIRE_DEVICE();
-  const auto backend = NewDeviceBackendForTest(device);
-  ASSERT_TRUE(backend.ok()) << backend.status();
-  ModelOptions options;
-  options.config = SmallModel(name);
-  options.example = ExampleOf(name);
-  options.backend = backend->get();
-  Batch batch = ModelFixture(options.config, options.example).RandomBatch(3, 1);
+  Batch batch = RandomBatch(3);
   const auto train = [&](Model* model) {
-    const int64_t n = model->num_parameters();
-    std::vector<float> values(n);
-    model->InitializeWeights(1, values.data());
-    Tensor weights = (*backend)->Allocate({n}).value();
-    Tensor gradient = (*backend)->Allocate({n}).value();
-    EXPECT_TRUE((*backend)->CopyFromHost(values.data(), &weights).ok());
+    const Tensor weights = NewWeights(*model);
+    Tensor gradient = backend_->Allocate({model->num_parameters()}).value();
     EXPECT_TRUE(
         model->ForwardBackward(batch, weights, &gradient, nullptr).ok());
-    return ToHost(**backend, gradient);
+    return ToHost(*backend_, gradient);
   };
-  const std::unique_ptr<Model> first = NewModel(options).value();
-  const std::unique_ptr<Model> second = NewModel(options).value();
+  const std::unique_ptr<Model> first = NewModelOnDevice();
+  const std::unique_ptr<Model> second = NewModelOnDevice();
   train(first.get());
   // Statistics are saved apart.
-  std::vector<float> statistics = ToHost(**backend, first->statistics_values());
+  std::vector<float> statistics = ToHost(*backend_, first->statistics_values());
   ASSERT_TRUE(
-      (*backend)
-          ->CopyFromHost(statistics.data(), &second->statistics_values())
+      backend_->CopyFromHost(statistics.data(), &second->statistics_values())
           .ok());
   const absl::Status loaded = second->LoadState(first->SaveState().value());
   ASSERT_TRUE(loaded.ok()) << loaded;
@@ -172,20 +186,14 @@ class ModelInBf16 : public ModelOnCuda {};
 // the weights are rounded and all else is floats. Rounding the activations and
 // their gradients as well must not add much to that.
 TEST_P(ModelInBf16, FollowsTheCpu) {
-  const auto& [device, name] = GetParam();
-  PS_REQUIRE_DEVICE();
-  const auto backend = NewDeviceBackendForTest(device);
-  ASSERT_TRUE(backend.ok()) << backend.status();
-  const bool is_deep = name == "resnet20";
-  const ExampleShape example = ExampleOf(name);
-  const Batch batch = ModelFixture(SmallModel(name), example).RandomBatch(6, 1);
-  const std::unique_ptr<Backend> cpu = CpuBackendForTest();
+  const bool is_deep = name() == "resnet20";
+  const Batch batch = RandomBatch(6);
   TrainingOptions how;
   // With a larger rate the model memorises the batch after two iterations, and
   // the remaining gradient is as small as the rounding.
   if (is_deep) how.learning_rate = 0.005f;
-  const Training expected = Train(*cpu, name, example, batch, how);
-  const Training actual = Train(**backend, name, example, batch, how);
+  const Training expected = Train(*cpu_, name(), example(), batch, how);
+  const Training actual = Train(*backend_, name(), example(), batch, how);
   ASSERT_EQ(actual.losses.size(), expected.losses.size());
   for (size_t i = 0; i < expected.losses.size(); ++i) {
     EXPECT_NEAR(actual.losses[i], expected.losses[i],
@@ -196,7 +204,7 @@ TEST_P(ModelInBf16, FollowsTheCpu) {
       RelativeDistance(actual.first_gradient, expected.first_gradient);
   how.round_weights = true;
   how.iterations = 1;
-  const Training rounded = Train(*cpu, name, example, batch, how);
+  const Training rounded = Train(*cpu_, name(), example(), batch, how);
   EXPECT_LT(distance, 0.01 + 3 * RelativeDistance(rounded.first_gradient,
                                                   expected.first_gradient));
   // A smaller distance would mean that it computed with floats.
@@ -207,26 +215,19 @@ TEST_P(ModelInBf16, FollowsTheCpu) {
 class OverfittingInBf16 : public ModelOnCuda {};
 
 TEST_P(OverfittingInBf16, HappensAsOnTheCpu) {
-  const auto& [device, name] = GetParam();
-  PS_REQUIRE_DEVICE();
-  const auto backend = NewDeviceBackendForTest(device);
-  ASSERT_TRUE(backend.ok()) << backend.status();
   TrainingOptions how;
-  if (name == "mlp") {
+  if (name() == "mlp") {
     how.iterations = 200;
     how.learning_rate = 0.1f;
-  } else if (name == "lstm_lm") {
+  } else if (name() == "lstm_lm") {
     how.iterations = 400;
     how.learning_rate = 2.0f;
   } else {
     how.iterations = 4;
   }
-  const ExampleShape example = ExampleOf(name);
-  const Batch batch = ModelFixture(SmallModel(name), example)
-                          .RandomBatch(name == "resnet20" ? 6 : 2, 1);
-  const std::unique_ptr<Backend> cpu = CpuBackendForTest();
-  for (Backend* const trained : {cpu.get(), backend->get()}) {
-    const Training training = Train(*trained, name, example, batch, how);
+  const Batch batch = RandomBatch(name() == "resnet20" ? 6 : 2);
+  for (Backend* const trained : {cpu_.get(), backend_.get()}) {
+    const Training training = Train(*trained, name(), example(), batch, how);
     // At such rates the loss may jump up again: on a device that of lstm_lm did
     // so after 380 steps, from a third of the first one.
     EXPECT_LT(*std::min_element(training.losses.begin(), training.losses.end()),
@@ -236,31 +237,17 @@ TEST_P(OverfittingInBf16, HappensAsOnTheCpu) {
 }
 
 TEST_P(ModelInBf16, PredictionsAreTheLogitsOfTheEvaluation) {
-  const auto& [device, name] = GetParam();
-  PS_REQUIRE_DEVICE();
-  const auto backend = NewDeviceBackendForTest(device);
-  ASSERT_TRUE(backend.ok()) << backend.status();
-  ModelOptions options;
-  options.config = SmallModel(name);
-  options.example = ExampleOf(name);
-  options.backend = backend->get();
-  const auto model = NewModel(options);
-  ASSERT_TRUE(model.ok()) << model.status();
-  std::vector<float> values((*model)->num_parameters());
-  (*model)->InitializeWeights(1, values.data());
-  Tensor weights = (*backend)->Allocate({(*model)->num_parameters()}).value();
-  ASSERT_TRUE((*backend)->CopyFromHost(values.data(), &weights).ok());
-  const Batch batch =
-      ModelFixture(options.config, options.example).RandomBatch(6, 1);
+  const std::unique_ptr<Model> model = NewModelOnDevice();
+  const Tensor weights = NewWeights(*model);
+  const Batch batch = RandomBatch(6);
   std::vector<float> outputs;
   // The second time the conversion has been planned.
   for (int i = 0; i < 2; ++i) {
-    const auto result = (*model)->Predict(batch, weights, &outputs);
+    const auto result = model->Predict(batch, weights, &outputs);
     ASSERT_TRUE(result.ok()) << result.status();
     // The outputs for speech belong to frames.
-    if (options.example.task == Task::kSpeech) continue;
-    ASSERT_EQ(outputs.size(),
-              batch.labels.size() * options.example.num_classes);
+    if (example().task == Task::kSpeech) continue;
+    ASSERT_EQ(outputs.size(), batch.labels.size() * example().num_classes);
     EXPECT_NEAR(CrossEntropy(outputs, batch.labels), result->loss, 1e-5);
   }
 }

@@ -28,13 +28,12 @@ namespace {
 
 class EmulatedBackendTest : public testing::Test {
  protected:
-  void SetUp() override {
+  void SetUp() override { MakeBackend(/*separate_allocations=*/false); }
+
+  void MakeBackend(bool separate_allocations) {
     CudaBackendOptions options;
     options.memory_bytes = int64_t{1} << 26;
-    MakeBackend(options);
-  }
-
-  void MakeBackend(CudaBackendOptions options) {
+    options.separate_allocations = separate_allocations;
     // Makes no layers; only records the stream that they would use.
     options.layers = [this](const CudaStreams& streams,
                             const std::shared_ptr<MemoryRegion>&) {
@@ -63,21 +62,29 @@ class EmulatedBackendTest : public testing::Test {
     EXPECT_TRUE(backend_->CopyToHost(tensor, values.data()).ok());
     return values;
   }
-  // Queues the work of a layer that sets a tensor to `value`.
-  void Compute(Tensor tensor, float value) {
-    ASSERT_EQ(ptx::QueueOnStream(compute_,
-                                 [tensor, value]() mutable {
-                                   std::fill_n(tensor.data(), tensor.size(),
-                                               value);
-                                 }),
-              cudaSuccess);
+  // Queues the work of a layer.
+  void Queue(std::function<void()> work) {
+    ASSERT_EQ(ptx::QueueOnStream(compute_, std::move(work)), cudaSuccess);
   }
+  // The same, which sets a tensor to `value`.
+  void Compute(Tensor tensor, float value) {
+    Queue([tensor, value]() mutable {
+      std::fill_n(tensor.data(), tensor.size(), value);
+    });
+  }
+  // The same, which notes a value in seen_.
+  void Look(const Tensor& tensor, int64_t i) {
+    Queue([this, tensor, i] { seen_.push_back(tensor.data()[i]); });
+  }
+  // Runs what layers wait for, and nothing else.
+  void Finish() { EXPECT_EQ(cudaStreamSynchronize(compute_), cudaSuccess); }
 
   SparseKernels& kernels() { return backend_->sparse(); }
 
   std::unique_ptr<Backend> backend_;
   cudaStream_t compute_ = nullptr;
   cudaStream_t compression_ = nullptr;
+  std::vector<float> seen_;
 };
 
 TEST_F(EmulatedBackendTest, CompressorsSeeWhatLayersHaveQueuedBefore) {
@@ -123,17 +130,10 @@ TEST_F(EmulatedBackendTest, CompressorsSeeWhatLayersHaveQueuedBefore) {
 TEST_F(EmulatedBackendTest, LayersSeeWhatCompressorsHaveQueuedBefore) {
   const Tensor x = Put(std::vector<float>(100, 3));
   Tensor y = Put(std::vector<float>(100, 1));
-  std::vector<float> seen;
-  const auto look = [&] {
-    ASSERT_EQ(ptx::QueueOnStream(compute_,
-                                 [y, &seen] { seen.push_back(y.data()[99]); }),
-              cudaSuccess);
-  };
   const auto see = [&] {
-    look();
-    // Runs what layers wait for, and nothing else.
-    EXPECT_EQ(cudaStreamSynchronize(compute_), cudaSuccess);
-    return seen.back();
+    Look(y, 99);
+    Finish();
+    return seen_.back();
   };
   ASSERT_TRUE(kernels().Scale({x.data(), 2}, 100, y.data()).ok());
   EXPECT_EQ(see(), 6);
@@ -146,9 +146,9 @@ TEST_F(EmulatedBackendTest, LayersSeeWhatCompressorsHaveQueuedBefore) {
   selection.indices = {99};
   selection.values = {4};
   // Work queued before an operation still sees the old value.
-  look();
+  Look(y, 99);
   ASSERT_TRUE(kernels().Scatter(selection, y.data()).ok());
-  EXPECT_EQ(seen.back(), 0);
+  EXPECT_EQ(seen_.back(), 0);
   EXPECT_EQ(see(), 4);
 }
 
@@ -167,9 +167,7 @@ TEST_F(EmulatedBackendTest, CopiesComeAfterWhatIsQueued) {
 TEST_F(EmulatedBackendTest, NewMemoryIsZeroThoughItsLastUserIsStillQueued) {
   Tensor x = Put(std::vector<float>(10, 1));
   float* const data = x.data();
-  ASSERT_EQ(
-      ptx::QueueOnStream(compute_, [data] { std::fill_n(data, 10, 8.0f); }),
-      cudaSuccess);
+  Queue([data] { std::fill_n(data, 10, 8.0f); });
   x = Tensor();
   const Tensor y = backend_->Allocate({10}).value();
   ASSERT_EQ(y.data(), data);
@@ -182,14 +180,11 @@ TEST_F(EmulatedBackendTest, LayersVectorsKeepTheLayersOrderAndDoNotWait) {
   ASSERT_TRUE(backend_->vectors()
                   .AddScaled({x.data(), 3}, {x.data(), 1}, 100, x.data())
                   .ok());
-  std::vector<float> seen;
-  ASSERT_EQ(ptx::QueueOnStream(compute_,
-                               [x, &seen] { seen.push_back(x.data()[99]); }),
-            cudaSuccess);
+  Look(x, 99);
   ASSERT_TRUE(backend_->vectors().Clear(x.data(), 100).ok());
-  EXPECT_TRUE(seen.empty());  // Nothing has waited yet.
+  EXPECT_TRUE(seen_.empty());  // Nothing has waited yet.
   EXPECT_EQ(Get(x), std::vector<float>(100, 0));
-  EXPECT_EQ(seen, std::vector<float>(1, 8));
+  EXPECT_EQ(seen_, std::vector<float>(1, 8));
 }
 
 TEST_F(EmulatedBackendTest, WithinAnOverlapCompressionWaitsForItsMarkAlone) {
@@ -197,7 +192,6 @@ TEST_F(EmulatedBackendTest, WithinAnOverlapCompressionWaitsForItsMarkAlone) {
   Tensor late = Put(std::vector<float>(10, 1));
   Tensor early = Put(std::vector<float>(10, 1));
   int done_early = 0;
-  const auto note_early = [&done_early] { ++done_early; };
   ASSERT_TRUE(backend_->StartOverlap().ok());
   // The gradient of a late layer, whose bucket is complete.
   Compute(late, 2);
@@ -205,7 +199,7 @@ TEST_F(EmulatedBackendTest, WithinAnOverlapCompressionWaitsForItsMarkAlone) {
   ASSERT_TRUE(mark.ok());
   // Backward continues.
   Compute(early, 3);
-  ASSERT_EQ(ptx::QueueOnStream(compute_, note_early), cudaSuccess);
+  Queue([&done_early] { ++done_early; });
   const absl::StatusOr<int64_t> second_mark = backend_->Mark();
   ASSERT_TRUE(second_mark.ok());
   ASSERT_TRUE(backend_->CompressAfter(*mark).ok());
@@ -228,13 +222,9 @@ TEST_F(EmulatedBackendTest, WithinAnOverlapCompressionWaitsForItsMarkAlone) {
   // see what layers have queued.
   ASSERT_TRUE(kernels().Scale({early.data(), 2}, 10, late.data()).ok());
   ASSERT_TRUE(backend_->EndOverlap().ok());
-  std::vector<float> seen;
-  ASSERT_EQ(ptx::QueueOnStream(
-                compute_, [late, &seen] { seen.push_back(late.data()[9]); }),
-            cudaSuccess);
-  // Runs what layers wait for, and nothing else.
-  EXPECT_EQ(cudaStreamSynchronize(compute_), cudaSuccess);
-  EXPECT_EQ(seen, std::vector<float>(1, 6));
+  Look(late, 9);
+  Finish();
+  EXPECT_EQ(seen_, std::vector<float>(1, 6));
   Compute(early, 4);
   ASSERT_TRUE(kernels().SumValues(early.data(), 10, &sum).ok());
   EXPECT_EQ(sum, 40);
@@ -247,9 +237,7 @@ TEST_F(EmulatedBackendTest, WithinAnOverlapAllocatingLeavesLayersAlone) {
   ASSERT_TRUE(backend_->StartOverlap().ok());
   ASSERT_TRUE(backend_->CompressAfter(backend_->Mark().value()).ok());
   bool layers_done = false;
-  ASSERT_EQ(
-      ptx::QueueOnStream(compute_, [&layers_done] { layers_done = true; }),
-      cudaSuccess);
+  Queue([&layers_done] { layers_done = true; });
   absl::StatusOr<Tensor> taken = backend_->Allocate({10});
   ASSERT_TRUE(taken.ok()) << taken.status();
   ASSERT_TRUE(kernels().Scale({x.data(), 3}, 10, taken->data()).ok());
@@ -266,12 +254,9 @@ TEST_F(EmulatedBackendTest, WithinAnOverlapLayersDoNotWaitForCompression) {
   ASSERT_TRUE(backend_->StartOverlap().ok());
   ASSERT_TRUE(backend_->CompressAfter(backend_->Mark().value()).ok());
   ASSERT_TRUE(kernels().Scale({x.data(), 5}, 10, x.data()).ok());
-  std::vector<float> seen;
-  ASSERT_EQ(
-      ptx::QueueOnStream(compute_, [x, &seen] { seen.push_back(x.data()[0]); }),
-      cudaSuccess);
-  EXPECT_EQ(cudaStreamSynchronize(compute_), cudaSuccess);
-  EXPECT_EQ(seen, std::vector<float>(1, 1));
+  Look(x, 0);
+  Finish();
+  EXPECT_EQ(seen_, std::vector<float>(1, 1));
   ASSERT_TRUE(backend_->EndOverlap().ok());
   EXPECT_EQ(Get(x), std::vector<float>(10, 5));
 }
@@ -409,10 +394,7 @@ float OverrunIntoNext(Backend* backend, cudaStream_t stream) {
 
 TEST_F(EmulatedBackendTest, OverrunsBetweenTensorsShowInSeparateAllocations) {
   EXPECT_EQ(OverrunIntoNext(backend_.get(), compute_), 7);
-  CudaBackendOptions options;
-  options.memory_bytes = int64_t{1} << 26;
-  options.separate_allocations = true;
-  MakeBackend(options);
+  MakeBackend(/*separate_allocations=*/true);
   EXPECT_DEATH(OverrunIntoNext(backend_.get(), compute_), "");
   // Also within what the alignment leaves.
   EXPECT_DEATH(
@@ -434,7 +416,7 @@ class InputUploadTest : public EmulatedBackendTest {
   }
   void TearDown() override {
     // While the members exist that the queued work uses.
-    EXPECT_EQ(cudaStreamSynchronize(compute_), cudaSuccess);
+    Finish();
     upload_.reset();
     EmulatedBackendTest::TearDown();
   }
@@ -447,14 +429,11 @@ class InputUploadTest : public EmulatedBackendTest {
   // Queues a layer that notes what it finds.
   void ReceiveAndLook() {
     ASSERT_TRUE(upload_->Receive(x_.data()).ok());
-    ASSERT_EQ(ptx::QueueOnStream(compute_,
-                                 [this] { seen_.push_back(x_.data()[99]); }),
-              cudaSuccess);
+    Look(x_, 99);
   }
 
   std::unique_ptr<InputUpload> upload_;
   Tensor x_;
-  std::vector<float> seen_;
 };
 
 // The device is as late as it may be, and so a buffer that is written before
@@ -465,7 +444,7 @@ TEST_F(InputUploadTest, EachStepFindsItsInputsHoweverLateTheDeviceIs) {
     Send(value);
     ReceiveAndLook();
   }
-  EXPECT_EQ(cudaStreamSynchronize(compute_), cudaSuccess);
+  Finish();
   EXPECT_EQ(seen_, values);
 }
 
@@ -478,7 +457,7 @@ TEST_F(InputUploadTest, NextInputsGoUpBesideAStepAndTheHostDoesNotWait) {
     Send(value);
     EXPECT_EQ(ptx::NumWaits(), waits);
     EXPECT_EQ(seen_.size(), steps);  // The step has not run.
-    EXPECT_EQ(cudaStreamSynchronize(compute_), cudaSuccess);  // For its loss.
+    Finish();                        // For its loss.
     EXPECT_EQ(seen_.back(), value - 1);
     ReceiveAndLook();
     EXPECT_EQ(ptx::NumWaits(), waits + 1);
@@ -490,16 +469,14 @@ TEST_F(InputUploadTest, TheLatestInputsReplaceThoseThatNobodyReceived) {
   Send(2);
   Send(3);
   ReceiveAndLook();
-  EXPECT_EQ(cudaStreamSynchronize(compute_), cudaSuccess);
+  Finish();
   EXPECT_EQ(seen_, std::vector<float>({3}));
 }
 
 TEST_F(InputUploadTest, CopiesToNewRoomWaitForItsPreviousOwners) {
   bool layers_done = false;
   bool compression_done = false;
-  ASSERT_EQ(
-      ptx::QueueOnStream(compute_, [&layers_done] { layers_done = true; }),
-      cudaSuccess);
+  Queue([&layers_done] { layers_done = true; });
   ASSERT_EQ(ptx::QueueOnStream(
                 compression_, [&compression_done] { compression_done = true; }),
             cudaSuccess);
@@ -563,10 +540,7 @@ TEST_F(EmulatedBackendTest, SeparateAllocationsHaveTheResultsOfOne) {
   const std::vector<float> values = MakeVector("laplace", 70000, 1);
   std::vector<std::vector<double>> results;
   for (const bool separate : {false, true}) {
-    CudaBackendOptions options;
-    options.memory_bytes = int64_t{1} << 26;
-    options.separate_allocations = separate;
-    MakeBackend(options);
+    MakeBackend(separate);
     const Tensor x = Put(values);
     Tensor out = Put(values);
     results.push_back(Results(kernels(), x, x, &out));

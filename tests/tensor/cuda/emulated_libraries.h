@@ -1,5 +1,5 @@
-// CUDA's libraries for the emulated device (tests/ptx/device.h): cuBLAS and
-// cuDNN (FakeCudnn), whose work is queued on its streams. The code that loads
+// CUDA's libraries for the emulated device (tests/ptx/device.h): FakeCublas and
+// FakeCudnn, whose work is queued on its streams. The code that loads
 // and calls them is the real one.
 #ifndef TESTS_TENSOR_CUDA_EMULATED_LIBRARIES_H_
 #define TESTS_TENSOR_CUDA_EMULATED_LIBRARIES_H_
