@@ -1,6 +1,6 @@
 // Whole jobs whose workers compute, compress and record CUDA graphs on an
 // emulated device. All code is real except CUDA's own libraries and the
-// launches of kernels (tests/tensor/cuda/emulated_device.h).
+// launches of kernels (tests/ptx/device.h).
 #include <cmath>
 #include <optional>
 #include <string>
