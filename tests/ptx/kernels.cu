@@ -9,73 +9,6 @@
 namespace ptx {
 namespace {
 
-__device__ uint32_t Asm(uint32_t a, uint32_t b, uint32_t c, int which) {
-  uint32_t d = 0;
-  switch (which) {
-    case 0:
-      asm("bfe.u32 %0, %1, %2, 7;" : "=r"(d) : "r"(a), "r"(b & 31));
-      break;
-    case 1:
-      asm("bfe.s32 %0, %1, %2, 9;" : "=r"(d) : "r"(a), "r"(b & 31));
-      break;
-    case 2:
-      asm("bfi.b32 %0, %1, %2, 5, 11;" : "=r"(d) : "r"(a), "r"(b));
-      break;
-    case 3:
-      asm("lop3.b32 %0, %1, %2, %3, 0x6a;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
-      break;
-    case 4:
-      asm("prmt.b32 %0, %1, %2, 0xb742;" : "=r"(d) : "r"(a), "r"(b));
-      break;
-    case 5:
-      asm("bfind.s32 %0, %1;" : "=r"(d) : "r"(a));
-      break;
-    case 6:
-      asm("bfind.shiftamt.u32 %0, %1;" : "=r"(d) : "r"(a));
-      break;
-    case 7:
-      asm("shl.b32 %0, %1, 32;" : "=r"(d) : "r"(a));
-      break;
-    case 8:
-      asm("shr.s32 %0, %1, 40;" : "=r"(d) : "r"(a));
-      break;
-    case 9:
-      asm("sad.s32 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
-      break;
-    case 10:
-      asm("{ .reg .u32 low, high; add.cc.u32 low, %1, %2; addc.u32 %0, %3, 5; }"
-          : "=r"(d)
-          : "r"(a), "r"(b), "r"(c));
-      break;
-    case 11:
-      asm("{ .reg .u32 low; sub.cc.u32 low, %1, %2; subc.u32 %0, %3, 5; }"
-          : "=r"(d)
-          : "r"(a), "r"(b), "r"(c));
-      break;
-    case 12:
-      asm("bmsk.clamp.b32 %0, 3, %1;" : "=r"(d) : "r"(b & 63));
-      break;
-    case 13:
-      asm("cvt.sat.u8.s32 %0, %1;" : "=r"(d) : "r"(a));
-      break;
-    case 14:
-      asm("{ .reg .pred p, q; setp.lt.s32 p|q, %1, %2; selp.b32 %0, 1, 2, q; }"
-          : "=r"(d)
-          : "r"(a), "r"(b));
-      break;
-    case 15:
-      asm("slct.b32.s32 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
-      break;
-    case 16:
-      asm("mad.hi.s32 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
-      break;
-    case 17:
-      asm("cnot.b32 %0, %1;" : "=r"(d) : "r"(a));
-      break;
-  }
-  return d;
-}
-
 __global__ void Integers(uint32_t a, uint32_t b, uint32_t c, uint32_t* out) {
   const auto x = static_cast<int32_t>(a);
   const auto y = static_cast<int32_t>(b);
@@ -97,8 +30,30 @@ __global__ void Integers(uint32_t a, uint32_t b, uint32_t c, uint32_t* out) {
   out[i++] = max(a, b);
   out[i++] = static_cast<uint32_t>(static_cast<int8_t>(a));
   out[i++] = __dp4a(x, y, static_cast<int>(c));
-#pragma unroll
-  for (int which = 0; which < 18; ++which) out[i++] = Asm(a, b, c, which);
+  // %0 is the result, %1 to %3 are a, b and c.
+#define PTX_ASM(text) \
+  asm(text : "=r"(out[i++]) : "r"(a), "r"(b), "r"(c), "r"(b & 31), "r"(b & 63))
+  PTX_ASM("bfe.u32 %0, %1, %4, 7;");
+  PTX_ASM("bfe.s32 %0, %1, %4, 9;");
+  PTX_ASM("bfi.b32 %0, %1, %2, 5, 11;");
+  PTX_ASM("lop3.b32 %0, %1, %2, %3, 0x6a;");
+  PTX_ASM("prmt.b32 %0, %1, %2, 0xb742;");
+  PTX_ASM("bfind.s32 %0, %1;");
+  PTX_ASM("bfind.shiftamt.u32 %0, %1;");
+  PTX_ASM("shl.b32 %0, %1, 32;");
+  PTX_ASM("shr.s32 %0, %1, 40;");
+  PTX_ASM("sad.s32 %0, %1, %2, %3;");
+  PTX_ASM(
+      "{ .reg .u32 low, high; add.cc.u32 low, %1, %2; addc.u32 %0, %3, 5; }");
+  PTX_ASM("{ .reg .u32 low; sub.cc.u32 low, %1, %2; subc.u32 %0, %3, 5; }");
+  PTX_ASM("bmsk.clamp.b32 %0, 3, %5;");
+  PTX_ASM("cvt.sat.u8.s32 %0, %1;");
+  PTX_ASM(
+      "{ .reg .pred p, q; setp.lt.s32 p|q, %1, %2; selp.b32 %0, 1, 2, q; }");
+  PTX_ASM("slct.b32.s32 %0, %1, %2, %3;");
+  PTX_ASM("mad.hi.s32 %0, %1, %2, %3;");
+  PTX_ASM("cnot.b32 %0, %1;");
+#undef PTX_ASM
 }
 
 __global__ void LongIntegers(uint64_t a, uint64_t b, uint64_t* out) {
