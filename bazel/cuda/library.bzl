@@ -16,13 +16,14 @@ _GENCODE = select({
     "//conditions:default": [_gencode([90])],
 })
 
-# Translated PTX: each instruction rounds by itself, and its threads' stacks are
-# not the compiler's.
+# Translated PTX: each instruction rounds by itself, integers wrap around, and
+# its threads' stacks are not the compiler's.
 _PTX_COPTS = [
     "-w",
     "-O1",
     "-mfma",
     "-ffp-contract=off",
+    "-fwrapv",
     "-fno-stack-protector",
     "-fno-stack-clash-protection",
     "-fcf-protection=none",

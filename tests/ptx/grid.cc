@@ -2,20 +2,18 @@
 
 #include <cxxabi.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <numeric>
 #include <random>
 #include <utility>
 
-#include "tests/ptx/grid_run.h"
-#include "tests/ptx/memory.h"
-#include "tests/ptx/settings.h"
+#include "tests/ptx/device.h"
+#include "tests/ptx/runtime.h"
 
 // Saves the registers that a call preserves and the stack pointer, and goes on
 // with another stack.
@@ -49,7 +47,6 @@ struct Fiber {
   uint8_t* stack = nullptr;
   void** top = nullptr;
   void* stack_pointer = nullptr;
-  size_t place = 0;  // Among those in use.
 };
 
 namespace {
@@ -61,32 +58,33 @@ constexpr size_t kGuardBytes = 4096;
 // barrier opens: then the threads wait for each other.
 constexpr int kMaxIdleSweeps = 100000;
 
+// All that exist, and those that no thread uses.
+std::vector<Fiber*>& Fibers() {
+  static auto* const fibers = new std::vector<Fiber*>();
+  return *fibers;
+}
 std::vector<Fiber*>& FreeFibers() {
   static auto* const fibers = new std::vector<Fiber*>();
   return *fibers;
 }
 
 GridRun* running = nullptr;
-Fiber* starting = nullptr;
 
-uint32_t Product(const uint32_t* extents) {
-  return extents[0] * extents[1] * extents[2];
+uint32_t Product(const Index& extents) {
+  return extents.x * extents.y * extents.z;
 }
 
-void Unravel(uint32_t index, const uint32_t* extents, uint32_t* at) {
-  at[0] = index % extents[0];
-  at[1] = index / extents[0] % extents[1];
-  at[2] = index / extents[0] / extents[1];
+Index Unravel(uint32_t i, const Index& extents) {
+  return {i % extents.x, i / extents.x % extents.y, i / extents.x / extents.y};
 }
 
-std::string NameIndex(uint32_t index, const uint32_t* extents) {
-  uint32_t at[3];
-  Unravel(index, extents, at);
-  return "(" + std::to_string(at[0]) + ", " + std::to_string(at[1]) + ", " +
-         std::to_string(at[2]) + ")";
+std::string NameIndex(uint32_t i, const Index& extents) {
+  const Index at = Unravel(i, extents);
+  return "(" + std::to_string(at.x) + ", " + std::to_string(at.y) + ", " +
+         std::to_string(at.z) + ")";
 }
 
-// Numbers from 0 in the order that is set, in groups that stay together.
+// Numbers from 0 in the order that is set; groups of them stay together.
 std::vector<uint32_t> Arranged(uint32_t count, uint32_t group, uint32_t salt) {
   std::vector<uint32_t> items(count);
   std::iota(items.begin(), items.end(), 0);
@@ -94,25 +92,14 @@ std::vector<uint32_t> Arranged(uint32_t count, uint32_t group, uint32_t salt) {
     std::reverse(items.begin(), items.end());
   } else if (CurrentOrder() == Order::kShuffled) {
     std::mt19937 random(ShuffleSeed() * 7919 + salt);
-    if (group == 1 || count % group != 0) {
-      std::shuffle(items.begin(), items.end(), random);
-    } else {
-      std::vector<uint32_t> groups =
-          Arranged(count / group, /*group=*/1, salt + 1);
-      for (uint32_t g = 0; g < groups.size(); ++g) {
-        const auto begin = items.begin() + g * group;
-        std::iota(begin, begin + group, groups[g] * group);
-        std::shuffle(begin, begin + group, random);
-      }
-    }
+    std::vector<uint32_t> ranks(items);  // Of the groups.
+    std::shuffle(ranks.begin(), ranks.end(), random);
+    std::shuffle(items.begin(), items.end(), random);
+    std::stable_sort(items.begin(), items.end(), [&](uint32_t a, uint32_t b) {
+      return ranks[a / group] < ranks[b / group];
+    });
   }
   return items;
-}
-
-// A number for a launch or a block.
-uint32_t NextNumber() {
-  static uint32_t number = 0;
-  return ++number;
 }
 
 std::map<std::string, Kernel>& Kernels() {
@@ -120,47 +107,97 @@ std::map<std::string, Kernel>& Kernels() {
   return *kernels;
 }
 
-// nvcc names the unnamed namespace of a file by hashes and at times by the
-// number of its own process, which is not the same for the object and the PTX:
-// the name without that number.
-std::string WithoutProcess(std::string name) {
-  static constexpr char kUnnamed[] = "_GLOBAL__N__";
-  constexpr size_t kHash = 8;
-  for (size_t at = name.find(kUnnamed); at != std::string::npos;
-       at = name.find(kUnnamed, at + 1)) {
-    // "54_GLOBAL__N__61baa556_15_step_kernels_cu_a885f55c_20171": the length of
-    // the whole, a hash, the length of the file's name, the name, a hash.
-    size_t digits = at;
-    while (digits > 0 && std::isdigit(name[digits - 1])) --digits;
-    const size_t file = at + sizeof(kUnnamed) - 1 + kHash + 1;
-    if (file >= name.size()) continue;
-    size_t length_digits = 0;
-    const int file_length = std::atoi(name.c_str() + file);
-    while (std::isdigit(name[file + length_digits])) ++length_digits;
-    const size_t end = file + length_digits + 1 + file_length + 1 + kHash;
-    for (; digits < at; ++digits) {
-      const size_t length = std::atoi(name.substr(digits, at - digits).c_str());
-      if (at + length >= end && at + length <= name.size()) break;
-    }
-    if (digits == at) continue;
-    const size_t length = std::atoi(name.substr(digits, at - digits).c_str());
-    name.replace(digits, at + length - digits, name.substr(at, end - at));
-    at = digits;
+// A kernel's name without the number of nvcc's process, which is not the same
+// for the object and the PTX: nvcc names the unnamed namespace of a file by a
+// hash of the file, the length of the file's name, the name, another hash and
+// at times that number, "_GLOBAL__N__61baa556_15_step_kernels_cu_a885f55c_123".
+std::string KernelKey(const std::string& name) {
+  static const std::string kUnnamed = "_GLOBAL__N__";
+  const size_t at = name.find(kUnnamed);
+  if (at == std::string::npos) return name;
+  return Demangled(name.c_str()) + name.substr(at + kUnnamed.size(), 8);
+}
+
+// Two values combined by an operation of a warp. Those of `min` and `max` are
+// signed: 32 bits with or without a sign, widened.
+uint64_t Combined(WarpOperation operation, uint64_t x, uint64_t y) {
+  switch (operation) {
+    case kAdd:
+      return x + y;
+    case kMin:
+      return std::min<int64_t>(x, y);
+    case kMax:
+      return std::max<int64_t>(x, y);
+    case kAnd:
+      return x & y;
+    case kOr:
+      return x | y;
+    default:
+      return x ^ y;
   }
-  return name;
+}
+
+// The lane that a shuffle gives to this one; sets `valid` ("PTX ISA", shfl).
+int ShuffledLane(Thread& thread) {
+  const int lane = thread.lane;
+  const int segment = thread.shuffle_c >> 8 & 31;
+  const int clamp = thread.shuffle_c & 31;
+  const int b = thread.shuffle_b & 31;
+  const int last = (lane & segment) | (clamp & ~segment);
+  const int from = thread.operation == kUp     ? lane - b
+                   : thread.operation == kDown ? lane + b
+                   : thread.operation == kBfly
+                       ? lane ^ b
+                       : (lane & segment) | (b & ~segment);
+  thread.valid = thread.operation == kUp ? from >= last : from <= last;
+  return thread.valid ? from : lane;
 }
 
 }  // namespace
 
-void RunFiber() { running->RunThreads(starting); }
+void RunFiber() { running->RunThreads(); }
 
-void KernelRegistrar::Add(const Kernel& kernel) {
-  Kernels().emplace(WithoutProcess(kernel.name), kernel);
+uint32_t NextNumber() {
+  static uint32_t number = 0;
+  return ++number;
+}
+
+KernelRegistrar::KernelRegistrar(const std::vector<Kernel>& kernels) {
+  for (const Kernel& kernel : kernels) {
+    Kernels().emplace(KernelKey(kernel.name), kernel);
+  }
 }
 
 const Kernel* FindKernel(const std::string& name) {
-  const auto found = Kernels().find(WithoutProcess(name));
+  const auto found = Kernels().find(KernelKey(name));
   return found == Kernels().end() ? nullptr : &found->second;
+}
+
+// Its stack is empty: it goes on with RunFiber.
+Fiber* NewFiber() {
+  if (FreeFibers().empty()) {
+    void* const memory =
+        mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    Require(
+        memory != MAP_FAILED && mprotect(memory, kGuardBytes, PROT_NONE) == 0,
+        "no memory for a thread's stack");
+    auto* const fiber = new Fiber();
+    fiber->stack = static_cast<uint8_t*>(memory);
+    // Not all at the same place of a page, lest they share a cache's lines.
+    fiber->top = reinterpret_cast<void**>(fiber->stack + kStackBytes -
+                                          Fibers().size() % 61 * 1088);
+    Fibers().push_back(fiber);
+    FreeFibers().push_back(fiber);
+  }
+  Fiber* const fiber = FreeFibers().back();
+  FreeFibers().pop_back();
+  void** top = fiber->top;
+  *--top = nullptr;  // The return address, of which calls expect 16 n + 8.
+  *--top = reinterpret_cast<void*>(RunFiber);
+  for (int i = 0; i < 6; ++i) *--top = nullptr;
+  fiber->stack_pointer = top;
+  return fiber;
 }
 
 std::string Demangled(const char* name) {
@@ -171,35 +208,33 @@ std::string Demangled(const char* name) {
   return demangled;
 }
 
-void RunGrid(const Grid& grid) {
-  GridRun run(grid);
-  running = &run;
-  run.Run();
-  running = nullptr;
-}
-
 GridRun::GridRun(const Grid& grid)
     : grid_(grid),
       num_blocks_(Product(grid.num_blocks)),
       block_size_(Product(grid.num_threads)),
-      checks_races_(RacesAreChecked()),
-      launch_(NextNumber()),
       block_order_(Arranged(num_blocks_, /*group=*/1, /*salt=*/0)) {
-  size_t offset = 0;
-  for (int i = 0; i < grid.kernel->num_parameters; ++i) {
-    parameters_.push_back(const_cast<uint8_t*>(grid.parameters.data()) +
-                          offset);
-    offset += (grid.kernel->parameter_bytes[i] + 15) / 16 * 16;
+  for (const std::vector<uint8_t>& parameter : grid.parameters) {
+    parameters_.push_back(const_cast<uint8_t*>(parameter.data()));
   }
+  races_.launch = NextNumber();
+  races_.num_blocks = num_blocks_;
+  races_.are_checked = RacesAreChecked();
+  races_.orders_blocks = RacesAreChecked() && grid.kernel->has_fence;
 }
 
 GridRun::~GridRun() {
-  for (Fiber* const fiber : fibers_) FreeFibers().push_back(fiber);
+  // After an error threads are still on their stacks.
+  if (failed_) FreeFibers() = Fibers();
 }
 
 bool GridRun::IsParameter(uint64_t address, int size) const {
-  const uint64_t begin = Address(grid_.parameters.data());
-  return address >= begin && address + size <= begin + grid_.parameters.size();
+  for (const std::vector<uint8_t>& parameter : grid_.parameters) {
+    const uint64_t offset = address - Address(parameter.data());
+    if (offset < parameter.size() && offset + size <= parameter.size()) {
+      return true;
+    }
+  }
+  return false;
 }
 
 // Threads and blocks.
@@ -223,29 +258,29 @@ void GridRun::Begin() {
   block.index = block_order_[num_begun_++];
   block.first_id = block.index * block_size_;
   block.number = NextNumber();
-  Unravel(block.index, grid_.num_blocks, block.ctaid);
-  std::copy_n(grid_.num_threads, 3, block.ntid);
-  std::copy_n(grid_.num_blocks, 3, block.nctaid);
+  block.ctaid = Unravel(block.index, grid_.num_blocks);
+  block.ntid = grid_.num_threads;
+  block.nctaid = grid_.num_blocks;
   block.dynamic_shared = grid_.dynamic_shared_bytes;
   block.num_threads = block_size_;
   block.run = this;
+  block.races = &races_;
   block.num_live = block_size_;
-  std::fill_n(block.arrived, 16, 0);
   // All ones: a NaN.
   std::memset(block.shared, 0xff, block.shared_bytes);
   block.epoch = 1;
   block.barrier_epoch = 0;
   block.known = Clock();
-  for (Clock& arrivals : block.arrivals) arrivals = Clock();
+  for (Barrier& barrier : block.barriers) barrier = Barrier();
   block.warps.assign((block_size_ + 31) / 32, Warp());
   block.order.resize(block_size_);
   for (uint32_t i = 0; i < block_size_; ++i) {
     Thread& thread = block.threads[i];
     thread = Thread();
-    Unravel(i, grid_.num_threads, thread.tid);
+    thread.tid = Unravel(i, grid_.num_threads);
     thread.index = i;
     thread.lane = i % 32;
-    thread.id = block.index * block_size_ + i;
+    thread.id = block.first_id + i;
     thread.shape = &block;
     thread.block = &block;
     thread.warp = &block.warps[i / 32];
@@ -265,12 +300,13 @@ void GridRun::Begin() {
 }
 
 void GridRun::Run() {
+  running = this;
   int idle = 0;
-  while (!failed_ && (num_begun_ < num_blocks_ || !active_.empty())) {
+  while (num_begun_ < num_blocks_ || !active_.empty()) {
     if (active_.empty()) Begin();
     const uint64_t before = progress_;
     bool can_run = false;
-    for (size_t i = 0; i < active_.size() && !failed_;) {
+    for (size_t i = 0; i < active_.size();) {
       Block& block = *active_[i];
       do {
         Sweep(block);
@@ -279,10 +315,12 @@ void GridRun::Run() {
       if (block.num_live == 0) {
         unused_.push_back(std::move(active_[i]));
         active_.erase(active_.begin() + i);
-      } else {
-        can_run = can_run || CanRun(block);
-        ++i;
+        continue;
       }
+      for (const Thread& thread : block.threads) {
+        can_run = can_run || thread.state == ThreadState::kReady;
+      }
+      ++i;
     }
     if (active_.empty()) continue;
     // What is left waits, perhaps for a block that has not begun.
@@ -292,6 +330,7 @@ void GridRun::Run() {
       idle = 0;
     } else if (!can_run || ++idle > kMaxIdleSweeps) {
       FailDeadlock();
+      return;
     }
   }
 }
@@ -322,37 +361,6 @@ Thread* GridRun::Next() {
   return nullptr;
 }
 
-bool GridRun::CanRun(const Block& block) const {
-  return std::any_of(
-      block.threads.begin(), block.threads.end(),
-      [](const Thread& thread) { return thread.state == ThreadState::kReady; });
-}
-
-Fiber* GridRun::NewFiber() {
-  Fiber* fiber = nullptr;
-  if (FreeFibers().empty()) {
-    void* const memory =
-        mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED || mprotect(memory, kGuardBytes, PROT_NONE) != 0) {
-      std::perror("ptx: a thread's stack");
-      std::abort();
-    }
-    fiber = new Fiber();
-    fiber->stack = static_cast<uint8_t*>(memory);
-    // Not all at the same place of a page, lest they share a cache's lines.
-    static size_t number = 0;
-    fiber->top = reinterpret_cast<void**>(fiber->stack + kStackBytes -
-                                          number++ % 61 * 1088);
-  } else {
-    fiber = FreeFibers().back();
-    FreeFibers().pop_back();
-  }
-  fiber->place = fibers_.size();
-  fibers_.push_back(fiber);
-  return fiber;
-}
-
 // Goes on with a thread, or with the scheduler if it is null.
 void GridRun::SwitchTo(Thread* thread, void** saved) {
   if (thread == nullptr) {
@@ -360,21 +368,14 @@ void GridRun::SwitchTo(Thread* thread, void** saved) {
     return;
   }
   current_ = thread;
-  if (thread->state == ThreadState::kNew) {
-    thread->fiber = NewFiber();
-    starting = thread->fiber;
-    void** top = thread->fiber->top;
-    *--top = nullptr;  // The return address, of which calls expect 16 n + 8.
-    *--top = reinterpret_cast<void*>(RunFiber);
-    for (int i = 0; i < 6; ++i) *--top = nullptr;
-    thread->fiber->stack_pointer = top;
-  }
+  if (thread->state == ThreadState::kNew) thread->fiber = NewFiber();
   thread->state = ThreadState::kReady;
   ptx_switch(saved, thread->fiber->stack_pointer);
 }
 
 // Runs threads one after the other, while the next one is new.
-void GridRun::RunThreads(Fiber* fiber) {
+void GridRun::RunThreads() {
+  Fiber* const fiber = current_->fiber;
   for (;;) {
     Thread& thread = *current_;
     thread.fiber = fiber;
@@ -393,9 +394,8 @@ void GridRun::Finish(Thread& thread) {
   Warp& warp = *thread.warp;
   warp.live &= ~(1u << thread.lane);
   // Others may have waited for this one alone.
-  for (int lane = 0; lane < 32; ++lane) {
-    if (warp.waiting >> lane & 1) CompleteWarp(warp, warp.lanes[lane].mask);
-  }
+  ForLanes(warp.waiting,
+           [&](int lane) { CompleteWarp(warp, warp.lanes[lane].mask); });
 }
 
 void GridRun::Park(Thread& thread) {
@@ -404,9 +404,6 @@ void GridRun::Park(Thread& thread) {
 
 // Leaves a stack for good.
 void GridRun::Leave(Fiber* fiber) {
-  fibers_[fiber->place] = fibers_.back();
-  fibers_[fiber->place]->place = fiber->place;
-  fibers_.pop_back();
   // A new thread may begin on this very stack, from its top.
   FreeFibers().push_back(fiber);
   SwitchTo(failed_ ? nullptr : Next(), &fiber->stack_pointer);
@@ -417,32 +414,17 @@ void GridRun::Leave(Fiber* fiber) {
 
 bool GridRun::ReleaseBarriers(Block& block) {
   bool released = false;
-  waiting_.clear();
-  for (Thread& thread : block.threads) {
-    if (thread.state == ThreadState::kAtBarrier) waiting_.push_back(&thread);
-  }
-  if (waiting_.empty()) return false;
-  const auto by_number = [](const Thread* a, const Thread* b) {
-    return a->barrier < b->barrier;
-  };
-  if (!std::is_sorted(waiting_.begin(), waiting_.end(), by_number)) {
-    std::stable_sort(waiting_.begin(), waiting_.end(), by_number);
-  }
-  for (auto begin = waiting_.begin(); begin != waiting_.end();) {
-    const uint32_t number = (*begin)->barrier;
-    const auto end = std::find_if(
-        begin, waiting_.end(),
-        [&](const Thread* thread) { return thread->barrier != number; });
-    const std::vector<Thread*> waiting(begin, end);
-    begin = end;
-    uint32_t yes = 0;
-    for (const Thread* const thread : waiting) yes += thread->predicate;
-    const Thread& first = *waiting[0];
+  for (Barrier& barrier : block.barriers) {
+    if (barrier.waiting.empty()) continue;
+    const Thread& first = *barrier.waiting[0];
     const uint32_t count = first.barrier_count;
-    const auto present =
-        static_cast<uint32_t>(waiting.size()) + block.arrived[number];
-    if (present < (count == 0 ? block.num_live : count)) continue;
-    for (const Thread* const thread : waiting) {
+    if (barrier.waiting.size() + barrier.num_arrived <
+        (count == 0 ? block.num_live : count)) {
+      continue;
+    }
+    uint64_t yes = 0;
+    for (const Thread* const thread : barrier.waiting) {
+      yes += thread->operand;
       if (thread->barrier_count != count ||
           (count == 0 && thread->line != first.line)) {
         Fail(*thread, thread->line,
@@ -452,13 +434,13 @@ bool GridRun::ReleaseBarriers(Block& block) {
         return false;
       }
     }
-    if (checks_races_) NoteBarrier(block, number, waiting);
-    block.arrived[number] = 0;
-    for (Thread* const thread : waiting) {
+    if (races_.are_checked) NoteBarrier(block, barrier);
+    for (Thread* const thread : barrier.waiting) {
       thread->state = ThreadState::kReady;
       thread->result = yes;
-      thread->barrier_total = static_cast<uint32_t>(waiting.size());
     }
+    barrier.waiting.clear();
+    barrier.num_arrived = 0;
     ++progress_;
     released = true;
   }
@@ -468,107 +450,44 @@ bool GridRun::ReleaseBarriers(Block& block) {
 bool GridRun::CompleteWarp(Warp& warp, uint32_t mask) {
   const uint32_t needed = mask & warp.live;
   if ((warp.waiting & needed) != needed || needed == 0) return false;
-  const Thread* first = nullptr;
-  for (int lane = 0; lane < 32; ++lane) {
-    if ((needed >> lane & 1) == 0) continue;
+  const Thread& first = warp.lanes[__builtin_ctz(needed)];
+  const WarpOperation operation = first.operation;
+  bool agree = true;
+  bool same = true;
+  ForLanes(needed, [&](int lane) {
     const Thread& thread = warp.lanes[lane];
-    if (first == nullptr) first = &thread;
-    if (thread.mask != mask || thread.operation != first->operation) {
-      return false;
-    }
+    agree = agree && thread.mask == mask && thread.operation == operation;
+    same = same && thread.operand == first.operand;
+  });
+  if (!agree) return false;
+  uint64_t all = 0;  // What all lanes get.
+  if (operation == kSync) {
+    if (races_.are_checked) NoteWarpSync(warp, needed);
+  } else if (operation == kSame) {
+    all = same ? needed : 0;
+  } else if (operation >= kAdd) {
+    all = first.operand;
+    ForLanes(needed & (needed - 1), [&](int lane) {
+      all = Combined(operation, all, warp.lanes[lane].operand);
+    });
   }
-  const WarpOperation operation = first->operation;
-  const auto lanes = [&](auto visit) {
-    for (uint32_t lane = 0; lane < 32; ++lane) {
-      if (needed >> lane & 1) visit(warp.lanes[lane], lane);
-    }
-  };
-  switch (operation) {
-    case WarpOperation::kSync:
-      if (checks_races_) NoteWarpSync(warp, needed);
-      break;
-    case WarpOperation::kUp:
-    case WarpOperation::kDown:
-    case WarpOperation::kBfly:
-    case WarpOperation::kIdx:
-      lanes([&](Thread& thread, uint32_t lane) {
-        const uint32_t segment = thread.shuffle_c >> 8 & 31;
-        const uint32_t clamp = thread.shuffle_c & 31;
-        const uint32_t b = thread.shuffle_b & 31;
-        const int last = (lane & segment) | (clamp & ~segment);
-        int from = 0;
-        switch (operation) {
-          case WarpOperation::kUp:
-            from = static_cast<int>(lane) - static_cast<int>(b);
-            break;
-          case WarpOperation::kDown:
-            from = lane + b;
-            break;
-          case WarpOperation::kBfly:
-            from = lane ^ b;
-            break;
-          default:
-            from = (lane & segment) | (b & ~segment);
+  ForLanes(needed, [&](int lane) {
+    Thread& thread = warp.lanes[lane];
+    thread.result = all;
+    if (operation == kMatch) {
+      ForLanes(needed, [&](int other) {
+        if (warp.lanes[other].operand == thread.operand) {
+          thread.result |= 1u << other;
         }
-        thread.valid =
-            operation == WarpOperation::kUp ? from >= last : from <= last;
-        if (!thread.valid) from = lane;
-        // What a lane outside the mask holds is undefined.
-        thread.result =
-            needed >> from & 1 ? warp.lanes[from].operand : 0xdeadbeef;
       });
-      break;
-    case WarpOperation::kMatchAny:
-      lanes([&](Thread& thread, uint32_t) {
-        thread.result = 0;
-        lanes([&](const Thread& other, uint32_t lane) {
-          if (other.operand == thread.operand) thread.result |= 1u << lane;
-        });
-      });
-      break;
-    default: {
-      // Operations whose result is the same for all.
-      uint64_t any = 0;
-      uint64_t every = ~uint64_t{0};
-      uint64_t ballot = 0;
-      uint64_t sum = 0;
-      uint64_t exclusive = 0;
-      uint64_t least = ~uint64_t{0};
-      uint64_t greatest = 0;
-      int64_t signed_least = INT64_MAX;
-      int64_t signed_greatest = INT64_MIN;
-      lanes([&](const Thread& thread, uint32_t lane) {
-        const uint64_t x = thread.operand;
-        any |= x, every &= x, sum += x, exclusive ^= x;
-        ballot |= uint64_t{x != 0} << lane;
-        least = std::min(least, x), greatest = std::max(greatest, x);
-        const int64_t s = static_cast<int32_t>(x);
-        signed_least = std::min(signed_least, s);
-        signed_greatest = std::max(signed_greatest, s);
-      });
-      const uint64_t all =
-          operation == WarpOperation::kAll   ? ballot == needed
-          : operation == WarpOperation::kAny ? ballot != 0
-          : operation == WarpOperation::kUni ? ballot == 0 || ballot == needed
-          : operation == WarpOperation::kBallot ? ballot
-          : operation == WarpOperation::kMatchAll
-              ? least == greatest ? needed : 0
-          : operation == WarpOperation::kAdd ? sum
-          : operation == WarpOperation::kMin ? least
-          : operation == WarpOperation::kMax ? greatest
-          : operation == WarpOperation::kSignedMin
-              ? static_cast<uint64_t>(signed_least)
-          : operation == WarpOperation::kSignedMax
-              ? static_cast<uint64_t>(signed_greatest)
-          : operation == WarpOperation::kAnd ? every
-          : operation == WarpOperation::kOr  ? any
-          : operation == WarpOperation::kXor
-              ? exclusive
-              : static_cast<uint64_t>(__builtin_ctz(needed));  // kElect.
-      lanes([&](Thread& thread, uint32_t) { thread.result = all; });
+    } else if (operation >= kUp && operation <= kIdx) {
+      const int from = ShuffledLane(thread);
+      // What a lane outside the mask holds is undefined.
+      thread.result =
+          needed >> from & 1 ? warp.lanes[from].operand : 0xdeadbeef;
     }
-  }
-  lanes([](Thread& thread, uint32_t) { thread.state = ThreadState::kReady; });
+    thread.state = ThreadState::kReady;
+  });
   lanes_met_ = true;
   warp.waiting &= ~needed;
   ++progress_;
@@ -587,22 +506,15 @@ std::string GridRun::NameBlock(uint32_t index) const {
 }
 
 std::string GridRun::NameLine(int line) const {
-  const Kernel& kernel = *grid_.kernel;
-  const SourceLine* const end = kernel.lines + kernel.num_lines;
-  const SourceLine* after = std::upper_bound(
-      kernel.lines, end, line,
+  const std::vector<SourceLine>& lines = *grid_.kernel->lines;
+  const auto after = std::upper_bound(
+      lines.begin(), lines.end(), line,
       [](int of, const SourceLine& source) { return of < source.line; });
-  std::string name = "PTX line " + std::to_string(line);
-  if (after == kernel.lines) return name;
-  --after;
-  for (int i = 0; i < kernel.num_files; ++i) {
-    if (kernel.files[i].number == after->file && kernel.files[i].path) {
-      const std::string path = kernel.files[i].path;
-      return path.substr(path.rfind('/') + 1) + ":" +
-             std::to_string(after->source_line) + " (" + name + ")";
-    }
-  }
-  return name;
+  const std::string name = "PTX line " + std::to_string(line);
+  if (after == lines.begin()) return name;
+  const SourceLine& source = *(after - 1);
+  return std::string(source.file) + ":" + std::to_string(source.source_line) +
+         " (" + name + ")";
 }
 
 void GridRun::Fail(const Thread& thread, int line, const std::string& message) {
@@ -647,37 +559,30 @@ bool Thread::IsLocal(uint64_t address) const {
 
 uint8_t* Thread::Shared(uint64_t address, int size, Access access, int at_line,
                         uint32_t used) {
-  if (address % size != 0) FailAlignment(address, size, at_line);
+  if ((address & (size - 1)) != 0) FailAlignment(address, size, at_line);
   if (address + size > block->shared_bytes) {
     Fail(at_line, "accesses " + std::to_string(size) +
                       " bytes of shared memory at " + std::to_string(address) +
                       "; the block has " + std::to_string(block->shared_bytes));
   }
-  if (block->run->checks_races()) {
-    NoteAccess(*this, block->shadow[address / kShadowPageBytes], block->number,
-               address % kShadowPageBytes, size, access,
-               /*is_shared=*/true, at_line, used);
-  }
-  if (access == kWrite) block->run->CountProgress();
+  NoteAccess(block->shadow[address / kShadowPageBytes],
+             {*this, static_cast<uint32_t>(address % kShadowPageBytes), size,
+              access, /*is_shared=*/true, at_line, used});
   return block->shared + address;
 }
 
 uint8_t* Thread::Global(uint64_t address, int size, Access access, int at_line,
                         uint32_t used) {
-  if (address % size != 0) FailAlignment(address, size, at_line);
+  if ((address & (size - 1)) != 0) FailAlignment(address, size, at_line);
   ShadowPage* const shadow = FindShadow(address, size);
-  if (shadow == nullptr) {
-    if (access == kRead && block->run->IsParameter(address, size)) {
-      return reinterpret_cast<uint8_t*>(address);
-    }
+  if (shadow != nullptr) {
+    NoteAccess(*shadow,
+               {*this, static_cast<uint32_t>(address % kShadowPageBytes), size,
+                access, /*is_shared=*/false, at_line, used});
+  } else if (access != kRead || !block->run->IsParameter(address, size)) {
     Fail(at_line, "accesses " + std::to_string(size) +
                       " bytes of global memory " + DescribeAddress(address));
   }
-  if (block->run->checks_races()) {
-    NoteAccess(*this, *shadow, block->run->launch(), address % kShadowPageBytes,
-               size, access, /*is_shared=*/false, at_line, used);
-  }
-  if (access == kWrite) block->run->CountProgress();
   return reinterpret_cast<uint8_t*>(address);
 }
 
@@ -687,7 +592,7 @@ uint8_t* Thread::Generic(uint64_t address, int size, Access access, int at_line,
     return Shared(address - shared_address, size, access, at_line, used);
   }
   if (IsLocal(address)) {
-    if (address % size != 0) FailAlignment(address, size, at_line);
+    if ((address & (size - 1)) != 0) FailAlignment(address, size, at_line);
     return reinterpret_cast<uint8_t*>(address);
   }
   return Global(address, size, access, at_line, used);
@@ -700,20 +605,21 @@ uint64_t Thread::Clock() {
   return now += 64;
 }
 
-uint32_t Thread::Barrier(uint32_t number, uint32_t count, bool holds,
+uint32_t Thread::Barrier(uint32_t number, uint32_t count, bool predicate,
                          int at_line) {
-  barrier = number % 16;
   barrier_count = count;
-  predicate = holds;
+  operand = predicate;
   line = at_line;
   state = ThreadState::kAtBarrier;
+  block->barriers[number % 16].waiting.push_back(this);
   block->run->Park(*this);
   return static_cast<uint32_t>(result);
 }
 
-void Thread::Arrive(uint32_t number, uint32_t, int) {
-  ++block->arrived[number % 16];
-  if (block->run->checks_races()) NoteArrival(*this, number % 16);
+void Thread::Arrive(uint32_t number) {
+  ptx::Barrier& barrier = block->barriers[number % 16];
+  ++barrier.num_arrived;
+  if (block->races->are_checked) NoteArrival(*this, barrier);
   block->run->CountProgress();
 }
 
@@ -732,19 +638,11 @@ uint64_t Thread::Warp(WarpOperation what, uint64_t value, uint32_t lanes,
   return result;
 }
 
-void Thread::WarpSync(uint32_t lanes, int at_line) {
-  Warp(WarpOperation::kSync, 0, lanes, at_line);
-}
-
 uint32_t Thread::Shuffle(WarpOperation what, uint32_t value, uint32_t b,
-                         uint32_t c, uint32_t lanes, bool* is_valid,
-                         int at_line) {
+                         uint32_t c, uint32_t lanes, int at_line) {
   shuffle_b = b;
   shuffle_c = c;
-  const auto shuffled =
-      static_cast<uint32_t>(Warp(what, value, lanes, at_line));
-  *is_valid = valid;
-  return shuffled;
+  return static_cast<uint32_t>(Warp(what, value, lanes, at_line));
 }
 
 void Thread::Exit() {
@@ -768,14 +666,13 @@ void Thread::FailAlignment(uint64_t address, int size, int at_line) {
 
 void Thread::FailAssertion(int at_line, uint64_t message, uint64_t file,
                            uint64_t source_line) {
-  const auto text = [](uint64_t parameter) {
-    return std::string(
-        Get<const char*>(reinterpret_cast<const uint8_t*>(parameter), 0));
+  const auto at = [](uint64_t parameter) {
+    return reinterpret_cast<const uint8_t*>(parameter);
   };
-  Fail(at_line, "assertion failed: " + text(message) + " at " + text(file) +
-                    ":" +
-                    std::to_string(Get<uint32_t>(
-                        reinterpret_cast<const uint8_t*>(source_line), 0)));
+  Fail(at_line, std::string("assertion failed: ") +
+                    Get<const char*>(at(message), 0) + " at " +
+                    Get<const char*>(at(file), 0) + ":" +
+                    std::to_string(Get<uint32_t>(at(source_line), 0)));
 }
 
 }  // namespace ptx

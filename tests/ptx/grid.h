@@ -5,10 +5,8 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
-#include "tests/ptx/device.h"
 #include "tests/ptx/races.h"
 #include "tests/ptx/thread.h"
 
@@ -16,12 +14,10 @@ namespace ptx {
 
 struct Grid {
   const Kernel* kernel = nullptr;
-  uint32_t num_blocks[3] = {1, 1, 1};
-  uint32_t num_threads[3] = {1, 1, 1};
+  Index num_blocks = {1, 1, 1};
+  Index num_threads = {1, 1, 1};
   uint32_t dynamic_shared_bytes = 0;
-  // The values of the parameters, one after the other, each aligned to 16
-  // bytes.
-  std::vector<uint8_t> parameters;
+  std::vector<std::vector<uint8_t>> parameters;
 };
 
 struct Warp {
@@ -34,6 +30,13 @@ struct Warp {
   uint32_t last_sync = 0;  // Epoch of the last meeting.
 };
 
+// One of a block's 16 barriers.
+struct Barrier {
+  std::vector<Thread*> waiting;
+  uint32_t num_arrived = 0;  // By bar.arrive, without waiting.
+  Clock arrivals;            // The accesses before.
+};
+
 class GridRun;
 
 // A block that has begun.
@@ -42,11 +45,12 @@ struct Block : BlockShape {
   uint32_t first_id;  // Its first thread's.
   uint32_t number;    // Among all launches and blocks.
   GridRun* run;
+  RaceState* races;
   std::vector<Thread> threads;
   std::vector<Thread*> order;
   std::vector<Warp> warps;
   uint32_t num_live;
-  uint32_t arrived[16];  // By bar.arrive.
+  Barrier barriers[16];
   std::vector<uint8_t> shared_memory;
   uint8_t* shared;
   uint32_t shared_bytes;
@@ -55,19 +59,77 @@ struct Block : BlockShape {
   // barrier of all.
   uint32_t epoch;
   uint32_t barrier_epoch;
-  Clock known;         // What all its threads know of other blocks.
-  Clock arrivals[16];  // Accesses before bar.arrive.
+  Clock known;  // What all its threads know of other blocks.
 };
 
-// Runs a grid to its end. An error goes to ReportFault. For use by one thread
-// at a time.
-void RunGrid(const Grid& grid);
+// One run of a grid: the scheduler of its threads. One at a time.
+class GridRun {
+ public:
+  explicit GridRun(const Grid& grid);
+  ~GridRun();
+
+  // Runs the grid to its end. An error goes to ReportFault.
+  void Run();
+
+  // What threads ask.
+  bool IsParameter(uint64_t address, int size) const;
+  std::string NameThread(uint32_t id) const;
+  std::string NameBlock(uint32_t index) const;
+  std::string NameLine(int line) const;
+
+  // What threads do; Park and Leave switch to another fiber.
+  void CountProgress() { ++progress_; }
+  void Finish(Thread& thread);
+  void Park(Thread& thread);
+  [[noreturn]] void Leave(Fiber* fiber);
+  void Fail(const Thread& thread, int line, const std::string& message);
+  // Completes the operation of the thread's warp if all its lanes wait.
+  bool CompleteWarp(Warp& warp, uint32_t mask);
+
+ private:
+  friend void RunFiber();
+
+  void Begin();
+  void Sweep(Block& block);
+  Thread* Next();
+  void SwitchTo(Thread* thread, void** saved);
+  void RunThreads();
+  bool ReleaseBarriers(Block& block);
+  void FailDeadlock();
+
+  const Grid& grid_;
+  const uint32_t num_blocks_;
+  const uint32_t block_size_;
+  std::vector<uint8_t*> parameters_;
+  std::vector<uint32_t> block_order_;
+  uint32_t num_begun_ = 0;
+  std::vector<std::unique_ptr<Block>> active_, unused_;
+  RaceState races_;
+  uint64_t progress_ = 0;
+  bool failed_ = false;
+  // Of the sweep that is under way: the threads in order, from the next one to
+  // the end of its warp, and whether lanes of it have met.
+  Thread* const* next_ = nullptr;
+  Thread* const* end_ = nullptr;
+  bool lanes_met_ = false;
+  Thread* current_ = nullptr;
+  void* stack_pointer_ = nullptr;  // The scheduler's.
+};
+
+// A number for a launch or a block.
+uint32_t NextNumber();
 
 // The kernel with a mangled name, or null.
 const Kernel* FindKernel(const std::string& name);
 
 // A name as people write it.
 std::string Demangled(const char* name);
+
+// Calls `visit` with the number of each lane of a mask.
+template <typename Visit>
+void ForLanes(uint32_t mask, Visit visit) {
+  for (; mask != 0; mask &= mask - 1) visit(__builtin_ctz(mask));
+}
 
 }  // namespace ptx
 

@@ -1,5 +1,6 @@
 // What PTX's arithmetic instructions compute ("PTX ISA" 9.0, chapter 9), for
-// the C++ that translate.py writes.
+// the C++ that translate.py writes. Compiled with -fwrapv: sums of signed
+// integers may overflow.
 #ifndef TESTS_PTX_INSTRUCTIONS_H_
 #define TESTS_PTX_INSTRUCTIONS_H_
 
@@ -7,6 +8,7 @@
 #include <cfenv>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <type_traits>
@@ -21,63 +23,79 @@ inline To BitCast(From from) {
   return to;
 }
 
-// Floats of registers, and back: NaNs that instructions compute are canonical.
-inline float F32(uint32_t bits) { return BitCast<float>(bits); }
-inline double F64(uint64_t bits) { return BitCast<double>(bits); }
-inline uint32_t Bits(float x) {
-  return x != x ? 0x7fffffff : BitCast<uint32_t>(x);
-}
-inline uint64_t Bits(double x) {
-  return x != x ? 0xfff8000000000000 : BitCast<uint64_t>(x);
-}
-
-inline float FromBf16(uint16_t bits) { return F32(uint32_t{bits} << 16); }
-inline uint16_t ToBf16(float x) {
-  if (x != x) return 0x7fff;
-  const uint32_t bits = BitCast<uint32_t>(x);
-  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-inline uint16_t ToBf16(double x) {
+// Floats of 16 bits, which instructions compute with as floats.
+struct Bf16 {
+  Bf16() = default;
+  explicit Bf16(float x) {
+    const uint32_t wide = BitCast<uint32_t>(x);
+    bits = x != x ? 0x7fff : (wide + 0x7fff + (wide >> 16 & 1)) >> 16;
+  }
   // Rounds to odd first, so that rounding twice does no harm.
-  const float nearest = static_cast<float>(x);
-  uint32_t bits = BitCast<uint32_t>(nearest);
-  if (nearest != x && nearest == nearest && (bits & 1) == 0) {
-    const bool beyond = std::fabs(static_cast<double>(nearest)) > std::fabs(x);
-    bits = beyond ? bits - 1 : bits + 1;
+  explicit Bf16(double x) {
+    const float nearest = static_cast<float>(x);
+    uint32_t odd = BitCast<uint32_t>(nearest);
+    if (nearest != x && nearest == nearest && (odd & 1) == 0) {
+      const bool beyond =
+          std::fabs(static_cast<double>(nearest)) > std::fabs(x);
+      odd = beyond ? odd - 1 : odd + 1;
+    }
+    *this = Bf16(BitCast<float>(odd));
   }
-  return ToBf16(F32(bits));
+  operator float() const { return BitCast<float>(uint32_t{bits} << 16); }
+  uint16_t bits;
+};
+struct F16 {
+  F16() = default;
+  template <typename F>
+  explicit F16(F x)
+      : bits(x != x ? 0x7fff : BitCast<uint16_t>(static_cast<_Float16>(x))) {}
+  operator float() const { return static_cast<float>(BitCast<_Float16>(bits)); }
+  uint16_t bits;
+};
+template <typename H>
+inline H TowardZero(float x) {
+  H half(x);
+  if (x == x && std::fabs(float{half}) > std::fabs(x)) --half.bits;
+  return half;
 }
-inline uint16_t ToBf16TowardZero(float x) {
-  return x != x ? 0x7fff : static_cast<uint16_t>(BitCast<uint32_t>(x) >> 16);
-}
-inline float FromF16(uint16_t bits) {
-  return static_cast<float>(BitCast<_Float16>(bits));
-}
-inline uint16_t ToF16(float x) {
-  return x != x ? 0x7fff : BitCast<uint16_t>(static_cast<_Float16>(x));
-}
-inline uint16_t ToF16(double x) {
-  return x != x ? 0x7fff : BitCast<uint16_t>(static_cast<_Float16>(x));
-}
-inline uint16_t ToF16TowardZero(float x) {
-  uint16_t bits = ToF16(x);
-  if (x == x && std::fabs(FromF16(bits)) > std::fabs(x)) --bits;
-  return bits;
+template <typename H>
+inline uint32_t Pair(H low, H high) {
+  return uint32_t{high.bits} << 16 | low.bits;
 }
 
-// Sets the rounding of floats while it exists. fesetround costs more: it also
-// sets the x87 unit's.
-class Rounding {
- public:
-  explicit Rounding(int mode) : before_(std::fegetround()) {
-    std::fesetround(mode);
+// What a register's bits stand for, and back: NaNs that instructions compute
+// are canonical.
+template <typename T, typename R>
+inline T In(R bits) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(bits);
+  } else if constexpr (sizeof(T) == 2) {
+    return BitCast<T>(static_cast<uint16_t>(bits));
+  } else if constexpr (sizeof(T) == 4) {
+    return BitCast<T>(static_cast<uint32_t>(bits));
+  } else {
+    return BitCast<T>(static_cast<uint64_t>(bits));
   }
-  ~Rounding() { std::fesetround(before_); }
-  Rounding(const Rounding&) = delete;
-  Rounding& operator=(const Rounding&) = delete;
+}
+template <typename T>
+inline auto Out(T x) {
+  if constexpr (std::is_same_v<T, float>) {
+    return x != x ? 0x7fffffff : BitCast<uint32_t>(x);
+  } else if constexpr (std::is_same_v<T, double>) {
+    return x != x ? 0xfff8000000000000 : BitCast<uint64_t>(x);
+  } else if constexpr (std::is_class_v<T>) {
+    return T(float{x}).bits;
+  } else {
+    return x;
+  }
+}
+template <typename U>
+inline constexpr U kTopBit = U{1} << (8 * sizeof(U) - 1);
 
- private:
-  const int before_;
+// Sets the rounding of floats while it exists.
+struct Rounding {
+  explicit Rounding(int mode) { std::fesetround(mode); }
+  ~Rounding() { std::fesetround(FE_TONEAREST); }
 };
 
 template <typename F>
@@ -86,32 +104,42 @@ inline bool IsNan(F x, F y) {
 }
 
 // Of a number and a NaN, the number; -0 is less than 0.
-template <typename F>
-inline F Min(F x, F y) {
+template <typename T>
+inline T Min(T x, T y) {
+  if constexpr (std::is_integral_v<T>) return std::min(x, y);
   if (x != x) return y;
   if (y != y) return x;
   if (x == y) return std::signbit(x) ? x : y;
   return x < y ? x : y;
 }
-template <typename F>
-inline F Max(F x, F y) {
+template <typename T>
+inline T Max(T x, T y) {
+  if constexpr (std::is_integral_v<T>) return std::max(x, y);
   if (x != x) return y;
   if (y != y) return x;
   if (x == y) return std::signbit(x) ? y : x;
   return x > y ? x : y;
 }
-template <typename F>
-inline F NanOr(F result, F x, F y) {
-  return IsNan(x, y) ? std::numeric_limits<F>::quiet_NaN() : result;
+template <typename R, typename F>
+inline R NanOr(R result, F x, F y) {
+  return IsNan(x, y) ? R(std::numeric_limits<float>::quiet_NaN()) : result;
 }
 
 template <typename F>
+inline auto Fma(F x, F y, F z) {
+  if constexpr (std::is_class_v<F>) {
+    return static_cast<float>(std::fma(double{x}, double{y}, double{z}));
+  } else {
+    return std::fma(x, y, z);
+  }
+}
+template <typename F>
 inline F Saturate(F x) {
-  return x != x || x < 0 ? 0 : x > 1 ? 1 : x;
+  return x != x || x < 0 ? F(0.0f) : x > 1 ? F(1.0f) : x;
 }
 template <typename F>
 inline F Relu(F x) {
-  return x < 0 ? 0 : x;
+  return x < 0 ? F(0.0f) : x;
 }
 // Subnormal numbers become zeros of their sign (.ftz).
 inline float Flush(float x) {
@@ -119,37 +147,40 @@ inline float Flush(float x) {
 }
 // rcp.approx.ftz.f64 and its like compute the upper half of the bits.
 inline double UpperHalf(double x) {
-  return F64(BitCast<uint64_t>(x) & 0xffffffff00000000);
+  return BitCast<double>(BitCast<uint64_t>(x) & 0xffffffff00000000);
+}
+// What `set` makes of a comparison.
+template <typename T>
+inline T Truth(bool holds) {
+  if constexpr (std::is_integral_v<T>) return holds ? static_cast<T>(~T{0}) : 0;
+  return T(holds ? 1.0f : 0.0f);
 }
 
 template <typename T>
 inline T AddWithCarry(T x, T y, bool carry, bool* carried) {
-  T sum;
-  const bool first = __builtin_add_overflow(x, y, &sum);
-  const bool second = __builtin_add_overflow(sum, T{carry}, &sum);
-  *carried = first || second;
-  return sum;
+  const unsigned __int128 sum = static_cast<unsigned __int128>(x) + y + carry;
+  *carried = (sum >> 8 * sizeof(T) & 1) != 0;
+  return static_cast<T>(sum);
 }
 // The carry stands for a borrow.
 template <typename T>
 inline T SubtractWithCarry(T x, T y, bool borrow, bool* borrowed) {
-  T difference;
-  const bool first = __builtin_sub_overflow(x, y, &difference);
-  const bool second =
-      __builtin_sub_overflow(difference, T{borrow}, &difference);
-  *borrowed = first || second;
+  const T difference = AddWithCarry<T>(x, ~y, !borrow, borrowed);
+  *borrowed = !*borrowed;
   return difference;
 }
 
-// Division by zero gives all ones, and no result overflows.
+// Integers divided by zero give all ones, and no result overflows.
 template <typename T>
-inline T Quotient(T x, T y) {
-  using U = std::make_unsigned_t<T>;
-  if (y == 0) return static_cast<T>(~U{0});
-  if (std::is_signed_v<T> && y == static_cast<T>(-1)) {
-    return static_cast<T>(U{0} - static_cast<U>(x));
+inline auto Quotient(T x, T y) {
+  if constexpr (std::is_integral_v<T>) {
+    if (y == 0) return static_cast<T>(~T{0});
+    if (y == static_cast<T>(-1) && std::is_signed_v<T>)
+      return static_cast<T>(-x);
+    return static_cast<T>(x / y);
+  } else {
+    return x / y;
   }
-  return static_cast<T>(x / y);
 }
 template <typename T>
 inline T Remainder(T x, T y) {
@@ -162,13 +193,10 @@ template <typename T>
 inline T HighProduct(T x, T y) {
   using Wide =
       std::conditional_t<std::is_signed_v<T>, __int128, unsigned __int128>;
-  return static_cast<T>(static_cast<Wide>(x) * static_cast<Wide>(y) >>
-                        8 * sizeof(T));
+  return static_cast<T>(Wide{x} * y >> 8 * sizeof(T));
 }
 inline uint32_t Low24(uint32_t x) { return x & 0xffffff; }
-inline int32_t Low24(int32_t x) {
-  return static_cast<int32_t>(static_cast<uint32_t>(x) << 8) >> 8;
-}
+inline int32_t Low24(int32_t x) { return x << 8 >> 8; }
 
 template <typename T>
 inline T ShiftLeft(T x, uint32_t n) {
@@ -213,22 +241,14 @@ inline uint32_t Permute(uint32_t a, uint32_t b, uint32_t selectors) {
   return result;
 }
 
+// Of a signed T the highest bit that there is repeats itself above.
 template <typename T>
 inline T ExtractBits(T x, uint32_t position, uint32_t count) {
-  using U = std::make_unsigned_t<T>;
   constexpr uint32_t kBits = 8 * sizeof(T);
   position &= 255, count &= 255;
   if (count == 0) return 0;
-  const uint32_t last = std::min(position + count - 1, kBits - 1);
-  const bool negative = std::is_signed_v<T> && (static_cast<U>(x) >> last & 1);
-  U bits = position >= kBits ? U{0} : static_cast<U>(x) >> position;
-  const uint32_t kept = position >= kBits ? 0 : last - position + 1;
-  if (kept < kBits) {
-    const U mask = (U{1} << kept) - 1;
-    bits &= mask;
-    if (negative) bits |= ~mask;
-  }
-  return static_cast<T>(bits);
+  const uint32_t above = kBits - std::min(position + count, kBits);
+  return ShiftRight(ShiftLeft(x, above), position + above);
 }
 template <typename U>
 inline U InsertBits(U x, U into, uint32_t position, uint32_t count) {
@@ -244,13 +264,12 @@ inline uint32_t BitMask(uint32_t position, uint32_t count) {
 }
 template <typename T>
 inline uint32_t LeadingZeros(T x) {
-  return x == 0 ? 8 * sizeof(T)
-                : __builtin_clzll(x) - (64 - 8 * static_cast<int>(sizeof(T)));
+  const uint64_t bits = static_cast<std::make_unsigned_t<T>>(x);
+  return (bits == 0 ? 64 : __builtin_clzll(bits)) - (64 - 8 * sizeof(T));
 }
 template <typename T>
 inline uint32_t FindBit(T x, bool as_shift) {
-  using U = std::make_unsigned_t<T>;
-  const U bits = static_cast<U>(std::is_signed_v<T> && x < 0 ? ~x : x);
+  const T bits = x < 0 ? ~x : x;
   if (bits == 0) return ~0u;
   const uint32_t zeros = LeadingZeros(bits);
   return as_shift ? zeros : 8 * sizeof(T) - 1 - zeros;
@@ -263,24 +282,19 @@ inline T ReverseBits(T x) {
   }
   return result;
 }
-inline uint32_t FindNthSet(uint32_t mask, uint32_t base, int32_t offset) {
-  int32_t left = offset > 0 ? offset - 1 : -offset - (offset < 0);
-  for (int32_t i = static_cast<int32_t>(base); i >= 0 && i < 32;
-       i += offset < 0 ? -1 : 1) {
-    if ((mask >> i & 1) == 0) {
-      if (offset == 0) break;
-      continue;
-    }
-    if (left-- == 0) return static_cast<uint32_t>(i);
+// The n-th bit that is set from `base` upwards; downwards, if n < 0.
+inline uint32_t FindNthSet(uint32_t mask, int base, int n) {
+  int left = std::max(std::abs(n), 1);
+  for (int i = base; i >= 0 && i < 32; i += n < 0 ? -1 : 1) {
+    if ((mask >> i & 1) != 0 && --left == 0) return i;
+    if (n == 0) break;
   }
   return ~0u;
 }
 template <typename A, typename B>
-inline uint32_t Dot4(uint32_t a, uint32_t b, uint32_t sum) {
+inline uint32_t Dot4(A a, B b, uint32_t sum) {
   for (int i = 0; i < 4; ++i) {
-    sum +=
-        static_cast<uint32_t>(static_cast<int32_t>(static_cast<A>(a >> 8 * i)) *
-                              static_cast<int32_t>(static_cast<B>(b >> 8 * i)));
+    sum += ExtractBits(a, 8 * i, 8) * ExtractBits(b, 8 * i, 8);
   }
   return sum;
 }

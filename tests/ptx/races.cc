@@ -1,10 +1,10 @@
 #include "tests/ptx/races.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "tests/ptx/grid.h"
-#include "tests/ptx/grid_run.h"
 
 namespace ptx {
 namespace {
@@ -33,128 +33,100 @@ inline bool IsBefore(const Slot& slot, const Thread& thread) {
   return IsBeforeOfOthers(slot, thread);
 }
 
+bool Knows(const Thread& thread, uint32_t of_block, uint32_t epoch) {
+  const Block& block = *thread.block;
+  return (of_block == block.index && epoch <= block.barrier_epoch) ||
+         block.known.KnowsBlock(of_block, epoch) ||
+         (thread.known != nullptr && thread.known->KnowsBlock(of_block, epoch));
+}
+
 bool IsBeforeOfOthers(const Slot& slot, const Thread& thread) {
   const Block& block = *thread.block;
   const uint32_t number = Number(slot);
   const uint32_t kind = Kind(slot);
   if (kind == kBlocks) {
-    const std::vector<uint32_t>& epochs = block.run->readers()[number];
+    const std::vector<uint32_t>& epochs = block.races->readers[number];
     if (epochs.empty()) return false;  // Nothing orders blocks.
     for (uint32_t b = 0; b < epochs.size(); ++b) {
-      if (epochs[b] == 0) continue;
-      if (b == block.index ? epochs[b] > block.barrier_epoch
-                           : !block.known.KnowsBlock(b, epochs[b]) &&
-                                 !(thread.known != nullptr &&
-                                   thread.known->KnowsBlock(b, epochs[b]))) {
-        return false;
-      }
+      if (epochs[b] != 0 && !Knows(thread, b, epochs[b])) return false;
     }
     return true;
   }
   const uint32_t of_block =
       kind == kBlock ? number : number / block.num_threads;
-  if (of_block == block.index) {
-    if (slot.epoch <= block.barrier_epoch) return true;
-    if (kind != kBlock && !thread.warp->known.empty()) {
-      const uint32_t first = thread.id - thread.lane;
-      if (number >= first && number < first + 32) {
-        const uint32_t known =
-            kind == kWarp
-                ? thread.warp->last_sync
-                : thread.warp->known[thread.lane * 32 + number - first];
-        if (known >= slot.epoch) return true;
-      }
-    }
-  } else if (block.known.KnowsBlock(of_block, slot.epoch)) {
-    return true;
+  if (Knows(thread, of_block, slot.epoch)) return true;
+  if (kind == kBlock) return false;
+  const Warp& warp = *thread.warp;
+  const uint32_t lane = number - (thread.id - thread.lane);
+  if (of_block == block.index && lane < 32 && !warp.known.empty()) {
+    const uint32_t known =
+        kind == kWarp ? warp.last_sync : warp.known[thread.lane * 32 + lane];
+    if (known >= slot.epoch) return true;
   }
-  const Clock* const clocks[] = {&block.known, thread.known.get()};
-  for (const Clock* const clock : clocks) {
-    if (clock == nullptr) continue;
-    if (clock->KnowsBlock(of_block, slot.epoch)) return true;
-    if (kind == kThread) {
-      const auto found = clock->threads.find(number);
-      if (found != clock->threads.end() && found->second >= slot.epoch) {
-        return true;
-      }
-    }
-  }
-  return false;
+  return kind == kThread && (block.known.KnowsThread(number, slot.epoch) ||
+                             (thread.known != nullptr &&
+                              thread.known->KnowsThread(number, slot.epoch)));
 }
 
 // Adds the thread's access to a slot of several.
 void Add(const Thread& thread, int line, Slot* slot) {
   const Block& block = *thread.block;
-  if (slot->who == (kBlock << kKindShift | block.index) && slot->epoch != 0) {
-    if (slot->epoch > block.barrier_epoch) {
-      slot->epoch = block.epoch;
-    } else {
-      *slot = {thread.id, block.epoch, line};
-    }
-    return;
-  }
-  if (Kind(*slot) == kBlocks && slot->epoch != 0 && !IsBefore(*slot, thread)) {
-    std::vector<uint32_t>& epochs = block.run->readers()[Number(*slot)];
-    if (!epochs.empty()) epochs[block.index] = block.epoch;
+  const uint32_t this_block = kBlock << kKindShift | block.index;
+  if (slot->who == this_block && slot->epoch > block.barrier_epoch) {
+    slot->epoch = block.epoch;
     return;
   }
   if (IsBefore(*slot, thread)) {
     *slot = {thread.id, block.epoch, line};
     return;
   }
+  std::vector<std::vector<uint32_t>>& readers = block.races->readers;
   const uint32_t first = thread.id - thread.lane;
   const uint32_t number = Number(*slot);
   const uint32_t kind = Kind(*slot);
+  if (kind == kBlocks) {
+    if (!readers[number].empty()) readers[number][block.index] = block.epoch;
+    return;
+  }
   const uint32_t of_block =
       kind == kBlock ? number : number / block.num_threads;
   if (of_block != block.index) {
-    std::vector<std::vector<uint32_t>>& readers = block.run->readers();
-    if (block.run->orders_blocks()) {
-      readers.emplace_back(block.run->num_blocks());
+    if (block.races->orders_blocks) {
+      readers.emplace_back(block.races->num_blocks);
       readers.back()[of_block] = slot->epoch;
       readers.back()[block.index] = block.epoch;
     } else if (readers.empty()) {
       readers.emplace_back();
     }
-    slot->who = kBlocks << kKindShift |
-                static_cast<uint32_t>(
-                    block.run->orders_blocks() ? readers.size() - 1 : 0);
-  } else if (kind != kBlock && number >= first && number < first + 32) {
+    slot->who =
+        kBlocks << kKindShift | static_cast<uint32_t>(readers.size() - 1);
+  } else if (kind != kBlock && number - first < 32) {
     slot->who = kWarp << kKindShift | first;
   } else {
-    slot->who = kBlock << kKindShift | block.index;
+    slot->who = this_block;
   }
   slot->epoch = block.epoch;
   slot->line = line;
 }
 
-[[noreturn]] void FailRace(const Thread& thread, const Slot& other,
-                           Access access, const char* others, bool is_shared,
-                           uint32_t offset, int size, int line) {
-  const GridRun& run = *thread.block->run;
-  std::string who;
-  switch (Kind(other)) {
-    case kThread:
-      who = run.NameThread(Number(other));
-      break;
-    case kWarp:
-      who = "the warp of " + run.NameThread(Number(other));
-      break;
-    case kBlock:
-      who = "several threads of block " + run.NameBlock(Number(other));
-      break;
-    default:
-      who = "threads of several blocks";
-  }
+[[noreturn]] void FailRace(const Touch& touch, const Slot& other,
+                           const char* others) {
+  const GridRun& run = *touch.thread.block->run;
+  const uint32_t number = Number(other);
+  const std::string names[] = {
+      run.NameThread(number), "the warp of " + run.NameThread(number),
+      "several threads of block " + run.NameBlock(number),
+      "threads of several blocks"};
   static constexpr const char* kVerbs[] = {"reads", "writes",
                                            "atomically changes", "reads"};
-  const_cast<Thread&>(thread).Fail(
-      line, std::string("race: ") + kVerbs[access] + " " +
-                std::to_string(size) + " bytes of " +
-                (is_shared ? "shared memory at " + std::to_string(offset)
-                           : std::string("global memory")) +
-                " that " + who + " " + others + " at " +
-                run.NameLine(other.line) + ", and nothing orders the two");
+  touch.thread.Fail(
+      touch.line,
+      std::string("race: ") + kVerbs[touch.access] + " " +
+          std::to_string(touch.size) + " bytes of " +
+          (touch.is_shared ? "shared memory at " + std::to_string(touch.offset)
+                           : "global memory") +
+          " that " + names[Kind(other)] + " " + others + " at " +
+          run.NameLine(other.line) + ", and nothing orders the two");
 }
 
 void Split(ShadowPage* page, uint32_t grain) {
@@ -167,29 +139,24 @@ void Split(ShadowPage* page, uint32_t grain) {
 }
 
 // The part of NoteAccess where there are atomic accesses.
-void NoteAtomic(Thread& thread, Access access, bool is_shared, uint32_t offset,
-                int size, int line, Cell* cell) {
-  std::vector<AtomicCell>& atomics = thread.block->run->atomics();
+void NoteAtomic(const Touch& touch, Cell* cell) {
+  const Thread& thread = touch.thread;
+  std::vector<AtomicCell>& atomics = thread.block->races->atomics;
   if (cell->atomic == 0) {
     atomics.emplace_back();
     cell->atomic = static_cast<uint32_t>(atomics.size());
   }
   AtomicCell& of = atomics[cell->atomic - 1];
-  switch (access) {
-    case kStrongRead:
-      of.last_strong_read = thread.id + 1;
-      break;
-    case kAtomic:
-      Add(thread, line, &of.atomic);
-      of.last_atomic = thread.id + 1;
-      of.last_strong_read = 0;
-      break;
-    default:
-      if (!IsBefore(of.atomic, thread) && of.last_atomic != thread.id + 1 &&
-          of.last_strong_read != thread.id + 1) {
-        FailRace(thread, of.atomic, access, "changed atomically", is_shared,
-                 offset, size, line);
-      }
+  const uint32_t who = thread.id + 1;
+  if (touch.access == kStrongRead) {
+    of.last_strong_read = who;
+  } else if (touch.access == kAtomic) {
+    Add(thread, touch.line, &of.atomic);
+    of.last_atomic = who;
+    of.last_strong_read = 0;
+  } else if (of.last_atomic != who && of.last_strong_read != who &&
+             !IsBefore(of.atomic, thread)) {
+    FailRace(touch, of.atomic, "changed atomically");
   }
 }
 
@@ -213,10 +180,14 @@ void Clock::LearnThread(uint32_t thread, uint32_t epoch) {
   known = std::max(known, epoch);
 }
 
-void NoteAccess(Thread& thread, ShadowPage& page, uint32_t launch,
-                uint32_t offset, int size, Access access, bool is_shared,
-                int line, uint32_t used) {
-  uint32_t grain = static_cast<uint32_t>(size);
+void NoteAccess(ShadowPage& page, const Touch& touch) {
+  const Block& block = *touch.thread.block;
+  const Access access = touch.access;
+  if (access == kWrite) block.run->CountProgress();
+  if (!block.races->are_checked) return;
+  const uint32_t launch = touch.is_shared ? block.number : block.races->launch;
+  const uint32_t used = touch.used;
+  uint32_t grain = static_cast<uint32_t>(touch.size);
   if (used != ~0u) grain = std::min(grain, 4u);
   if (page.launch != launch) {
     page.launch = launch;
@@ -228,10 +199,10 @@ void NoteAccess(Thread& thread, ShadowPage& page, uint32_t launch,
     Split(&page, grain);
   }
   const int shift = __builtin_ctz(page.grain);
-  const uint32_t end = (offset + size - 1) >> shift;
-  for (uint32_t i = offset >> shift; i <= end; ++i) {
-    if (used != ~0u &&
-        (used >> ((i << shift) - offset) & ((1u << page.grain) - 1)) == 0) {
+  const uint32_t end = (touch.offset + touch.size - 1) >> shift;
+  for (uint32_t i = touch.offset >> shift; i <= end; ++i) {
+    if (used != ~0u && (used >> ((i << shift) - touch.offset) &
+                        ((1u << page.grain) - 1)) == 0) {
       continue;
     }
     Cell& cell = page.cells[i];
@@ -239,29 +210,25 @@ void NoteAccess(Thread& thread, ShadowPage& page, uint32_t launch,
       cell = Cell();
       cell.launch = launch;
     }
+    const bool reads = access == kRead || access == kStrongRead;
     // A copy of a structure reads its padding, byte by byte.
-    if (is_shared && size > 1 && (access == kRead || access == kStrongRead) &&
-        cell.write.epoch == 0 && cell.atomic == 0) {
-      thread.Fail(line, "reads shared memory at " +
-                            std::to_string(i * page.grain) +
-                            " that nobody has written");
+    if (touch.is_shared && touch.size > 1 && reads && cell.write.epoch == 0 &&
+        cell.atomic == 0) {
+      touch.thread.Fail(touch.line, "reads shared memory at " +
+                                        std::to_string(i * page.grain) +
+                                        " that nobody has written");
     }
-    if (!IsBefore(cell.write, thread)) {
-      FailRace(thread, cell.write, access, "wrote", is_shared, offset, size,
-               line);
+    if (!IsBefore(cell.write, touch.thread)) {
+      FailRace(touch, cell.write, "wrote");
     }
-    if (access != kStrongRead && access != kRead &&
-        !IsBefore(cell.read, thread)) {
-      FailRace(thread, cell.read, access, "read", is_shared, offset, size,
-               line);
+    if (!reads && !IsBefore(cell.read, touch.thread)) {
+      FailRace(touch, cell.read, "read");
     }
-    if (cell.atomic != 0 || access == kAtomic) {
-      NoteAtomic(thread, access, is_shared, offset, size, line, &cell);
-    }
+    if (cell.atomic != 0 || access == kAtomic) NoteAtomic(touch, &cell);
     if (access == kRead) {
-      Add(thread, line, &cell.read);
+      Add(touch.thread, touch.line, &cell.read);
     } else if (access == kWrite) {
-      cell.write = {thread.id, thread.block->epoch, line};
+      cell.write = {touch.thread.id, block.epoch, touch.line};
       cell.read = Slot();
       cell.atomic = 0;
     }
@@ -272,38 +239,31 @@ void NoteWarpSync(Warp& warp, uint32_t mask) {
   Block& block = *warp.lanes->block;
   if (warp.known.empty()) warp.known.resize(32 * 32);
   uint32_t all[32] = {};
-  std::unique_ptr<Clock> clock;
-  for (int i = 0; i < 32; ++i) {
-    if ((mask >> i & 1) == 0) continue;
+  Clock clock;
+  bool knows_others = false;
+  ForLanes(mask, [&](int i) {
     for (int j = 0; j < 32; ++j) {
       all[j] = std::max(all[j], warp.known[i * 32 + j]);
     }
-    if (warp.lanes[i].known == nullptr) continue;
-    if (clock == nullptr) clock = std::make_unique<Clock>();
-    clock->Join(*warp.lanes[i].known);
-  }
-  for (int i = 0; i < 32; ++i) {
-    if (mask >> i & 1) all[i] = block.epoch;
-  }
-  for (int i = 0; i < 32; ++i) {
-    if ((mask >> i & 1) == 0) continue;
+    if (warp.lanes[i].known == nullptr) return;
+    knows_others = true;
+    clock.Join(*warp.lanes[i].known);
+  });
+  ForLanes(mask, [&](int i) { all[i] = block.epoch; });
+  ForLanes(mask, [&](int i) {
     std::copy_n(all, 32, &warp.known[i * 32]);
-    if (clock != nullptr) {
-      warp.lanes[i].known = std::make_unique<Clock>(*clock);
-    }
-  }
+    if (knows_others) warp.lanes[i].known = std::make_unique<Clock>(clock);
+  });
   warp.last_sync = block.epoch++;
 }
 
-void NoteArrival(Thread& thread, uint32_t number) {
-  Block& block = *thread.block;
-  if (thread.known != nullptr) block.arrivals[number].Join(*thread.known);
-  block.arrivals[number].LearnThread(thread.id, block.epoch++);
+void NoteArrival(Thread& thread, Barrier& barrier) {
+  if (thread.known != nullptr) barrier.arrivals.Join(*thread.known);
+  barrier.arrivals.LearnThread(thread.id, thread.block->epoch++);
 }
 
-void NoteBarrier(Block& block, uint32_t number,
-                 const std::vector<Thread*>& threads) {
-  if (threads.size() == block.num_live) {
+void NoteBarrier(Block& block, Barrier& barrier) {
+  if (barrier.waiting.size() == block.num_live) {
     for (Thread& thread : block.threads) {
       if (thread.known == nullptr) continue;
       block.known.Join(*thread.known);
@@ -312,52 +272,47 @@ void NoteBarrier(Block& block, uint32_t number,
     block.barrier_epoch = block.epoch++;
     return;
   }
-  Clock clock = std::move(block.arrivals[number]);
-  block.arrivals[number] = Clock();
-  for (const Thread* const thread : threads) {
+  Clock clock = std::exchange(barrier.arrivals, Clock());
+  for (const Thread* const thread : barrier.waiting) {
     if (thread->known != nullptr) clock.Join(*thread->known);
     clock.LearnThread(thread->id, block.epoch);
   }
-  for (Thread* const thread : threads) {
+  for (Thread* const thread : barrier.waiting) {
     thread->known = std::make_unique<Clock>(clock);
   }
   ++block.epoch;
 }
 
 void Thread::Fence() {
-  if (block->run->checks_races()) {
-    if (acquired != nullptr) {
-      if (known == nullptr) known = std::make_unique<ptx::Clock>();
-      known->Join(*acquired);
-      acquired.reset();
-    }
-    released = std::make_unique<ptx::Clock>(block->known);
-    if (known != nullptr) released->Join(*known);
-    released->LearnBlock(block->index, block->barrier_epoch);
-    released->LearnThread(id, block->epoch);
-    if (!warp->known.empty()) {
-      for (uint32_t i = 0; i < 32; ++i) {
-        const uint32_t epoch = warp->known[lane * 32 + i];
-        if (epoch > block->barrier_epoch) {
-          released->LearnThread(id - lane + i, epoch);
-        }
-      }
-    }
-    ++block->epoch;
+  if (!block->races->are_checked) return;
+  if (acquired != nullptr) {
+    if (known == nullptr) known = std::make_unique<ptx::Clock>();
+    known->Join(*acquired);
+    acquired.reset();
   }
+  released = std::make_unique<ptx::Clock>(block->known);
+  if (known != nullptr) released->Join(*known);
+  released->LearnBlock(block->index, block->barrier_epoch);
+  released->LearnThread(id, block->epoch);
+  for (uint32_t i = 0; i < 32 && !warp->known.empty(); ++i) {
+    const uint32_t epoch = warp->known[lane * 32 + i];
+    if (epoch > block->barrier_epoch) {
+      released->LearnThread(id - lane + i, epoch);
+    }
+  }
+  ++block->epoch;
 }
 
 void Thread::Acquire(const uint8_t* place) {
-  if (!block->run->orders_blocks()) return;
-  const auto found = block->run->releases().find(place);
-  if (found == block->run->releases().end()) return;
+  const auto found = block->races->releases.find(place);
+  if (found == block->races->releases.end()) return;
   if (acquired == nullptr) acquired = std::make_unique<ptx::Clock>();
   acquired->Join(found->second);
 }
 
 void Thread::Release(const uint8_t* place, bool joins) {
-  if (!block->run->orders_blocks()) return;
-  auto& releases = block->run->releases();
+  if (!block->races->orders_blocks) return;
+  auto& releases = block->races->releases;
   if (!joins) releases.erase(place);
   if (released != nullptr) releases[place].Join(*released);
 }

@@ -22,12 +22,14 @@
 
 #include <cstdint>
 #include <map>
-#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "tests/ptx/thread.h"
 
 namespace ptx {
+
+struct Barrier;
 
 // What has happened before: all accesses of a block up to an epoch, and, of
 // single threads, up to a later one.
@@ -38,6 +40,10 @@ struct Clock {
   void Join(const Clock& other);
   bool KnowsBlock(uint32_t block, uint32_t epoch) const {
     return block < blocks.size() && blocks[block] >= epoch;
+  }
+  bool KnowsThread(uint32_t thread, uint32_t epoch) const {
+    const auto found = threads.find(thread);
+    return found != threads.end() && found->second >= epoch;
   }
   void LearnBlock(uint32_t block, uint32_t epoch);
   void LearnThread(uint32_t thread, uint32_t epoch);
@@ -59,10 +65,23 @@ struct AtomicCell {
   uint32_t last_strong_read = 0;
 };
 
+// What a launch remembers besides the memory's cells.
+struct RaceState {
+  bool are_checked;
+  bool orders_blocks;  // Whether the kernel can order different blocks at all.
+  uint32_t launch;     // A number among all launches and blocks.
+  uint32_t num_blocks;
+  // What strong writes to an address have released.
+  std::unordered_map<const uint8_t*, Clock> releases;
+  std::vector<AtomicCell> atomics;
+  // Epochs of the blocks that have read something, by number of a Slot.
+  std::vector<std::vector<uint32_t>> readers;
+};
+
 // Half a line of the cache, since this is what most of the time goes into.
 struct alignas(32) Cell {
   uint32_t launch = 0;  // Or the block, for shared memory.
-  uint32_t atomic = 0;  // In GridRun::atomics(), from 1; 0: none.
+  uint32_t atomic = 0;  // In RaceState::atomics, from 1; 0: none.
   Slot write;
   Slot read;
 };
@@ -76,21 +95,27 @@ struct ShadowPage {
   std::vector<Cell> cells;
 };
 
-// Notes an access to bytes [offset, offset + size) of a page, and ends the
-// launch if it races or, of shared memory, reads what nobody has written (more
-// than single bytes).
-// launch: a number of the launch, or of the block for shared memory; what other
-// launches did is forgotten.
-void NoteAccess(Thread& thread, ShadowPage& page, uint32_t launch,
-                uint32_t offset, int size, Access access, bool is_shared,
-                int line, uint32_t used);
+// What a thread accesses: bytes of a page.
+struct Touch {
+  Thread& thread;
+  uint32_t offset;
+  int size;
+  Access access;
+  bool is_shared;
+  int line;
+  uint32_t used;  // A bit for each byte that the program needs.
+};
 
-// After a meeting of the lanes in `mask`; of the threads given, at a barrier;
-// and when a thread arrives at a barrier without waiting.
+// Notes an access, and ends the launch if it races or, of shared memory, reads
+// what nobody has written (more than single bytes). What other launches did, or
+// other blocks to shared memory, is forgotten.
+void NoteAccess(ShadowPage& page, const Touch& touch);
+
+// After a meeting of the lanes in `mask`; of the threads that wait at a
+// barrier; and when a thread arrives at a barrier without waiting.
 void NoteWarpSync(Warp& warp, uint32_t mask);
-void NoteBarrier(Block& block, uint32_t number,
-                 const std::vector<Thread*>& threads);
-void NoteArrival(Thread& thread, uint32_t number);
+void NoteBarrier(Block& block, Barrier& barrier);
+void NoteArrival(Thread& thread, Barrier& barrier);
 
 }  // namespace ptx
 

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace ptx {
 
@@ -19,37 +20,35 @@ struct Warp;
 // with atomics; strong writes count as atomics.
 enum Access { kRead, kWrite, kAtomic, kStrongRead };
 
-// What the lanes of a warp do together.
-enum class WarpOperation {
+// What the lanes of a warp do together: wait; read another lane's value (the
+// kinds of `shfl`); learn which lanes have the same value, or which lanes these
+// are if all have the same (else 0); combine all values.
+enum WarpOperation {
   kSync,
   kUp,
   kDown,
   kBfly,
   kIdx,
-  kAll,
-  kAny,
-  kUni,
-  kBallot,
-  kMatchAny,
-  kMatchAll,
+  kMatch,
+  kSame,
   kAdd,
   kMin,
   kMax,
-  kSignedMin,
-  kSignedMax,
   kAnd,
   kOr,
   kXor,
-  kElect,
 };
 
 enum class ThreadState { kNew, kReady, kAtBarrier, kAtWarp, kDone };
 
+// A number of threads or blocks, or a place among them.
+struct Index {
+  uint32_t x, y, z;
+};
+
 // What special registers say of a block and its grid.
 struct BlockShape {
-  uint32_t ctaid[3];
-  uint32_t ntid[3];
-  uint32_t nctaid[3];
+  Index ctaid, ntid, nctaid;
   uint32_t dynamic_shared;
   uint32_t num_threads;
 };
@@ -92,14 +91,12 @@ struct alignas(64) Thread {
   // Waits at barrier `number` for `count` threads, or all if it is 0, and
   // returns how many of them had `predicate`.
   uint32_t Barrier(uint32_t number, uint32_t count, bool predicate, int line);
-  uint32_t BarrierThreads() const { return barrier_total; }
-  void Arrive(uint32_t number, uint32_t count, int line);
+  void Arrive(uint32_t number);
 
-  void WarpSync(uint32_t mask, int line);
   uint64_t Warp(WarpOperation operation, uint64_t value, uint32_t mask,
                 int line);
   uint32_t Shuffle(WarpOperation operation, uint32_t value, uint32_t b,
-                   uint32_t c, uint32_t mask, bool* valid, int line);
+                   uint32_t c, uint32_t mask, int line);
 
   [[noreturn]] void Exit();
   // Ends the launch with an error.
@@ -114,14 +111,13 @@ struct alignas(64) Thread {
   Fiber* fiber;
   WarpOperation operation;
   uint32_t mask;
-  uint64_t operand;
-  uint64_t result;  // Of a barrier, too.
+  uint64_t operand;  // A predicate, at a barrier.
+  uint64_t result;
   uint32_t shuffle_b, shuffle_c;
-  int line;  // Where it waits.
-  bool valid;
-  bool predicate;  // At a barrier.
+  int line;    // Where it waits.
+  bool valid;  // After a shuffle.
 
-  uint32_t tid[3];
+  Index tid;
   uint32_t index;  // In the block.
   uint32_t id;     // In the grid.
   const BlockShape* shape;
@@ -129,60 +125,36 @@ struct alignas(64) Thread {
   ptx::Warp* warp;
   uint64_t shared_address;  // Of the block's shared memory, on the host.
   uint32_t num_atomics;
-  uint32_t barrier;
   uint32_t barrier_count;
-  uint32_t barrier_total;
   // What it knows of other threads' accesses, beyond what its block knows: now,
   // after its next fence, and at its last one. Null: nothing.
   std::unique_ptr<ptx::Clock> known, acquired, released;
 };
 
-struct SourceFile {
-  int number;
-  const char* path;
-};
 // The first line of the PTX that belongs to a line of a source file.
 struct SourceLine {
   int line;
-  int file;
+  const char* file;
   int source_line;
 };
 
 struct Kernel {
   const char* name;  // Mangled.
   void (*run)(Thread&, uint8_t* const* parameters);
-  uint32_t parameter_bytes[40];
-  int num_parameters;
+  std::vector<uint32_t> parameter_bytes;
   uint32_t shared_bytes;  // Without dynamic shared memory.
   uint32_t max_threads;
   bool has_fence;
-  const SourceFile* files = nullptr;
-  int num_files = 0;
-  const SourceLine* lines = nullptr;
-  int num_lines = 0;
+  const std::vector<SourceLine>* lines;
 };
 
 // Adds kernels to those that launches find. A name that exists is left alone.
-class KernelRegistrar {
- public:
-  template <int kKernels, int kFiles, int kLines>
-  KernelRegistrar(const Kernel (&kernels)[kKernels],
-                  const SourceFile (&files)[kFiles],
-                  const SourceLine (&lines)[kLines]) {
-    for (Kernel kernel : kernels) {
-      kernel.files = files, kernel.num_files = kFiles;
-      kernel.lines = lines, kernel.num_lines = kLines;
-      Add(kernel);
-    }
-  }
-
- private:
-  static void Add(const Kernel& kernel);
+struct KernelRegistrar {
+  explicit KernelRegistrar(const std::vector<Kernel>& kernels);
 };
 
 // Makes a module's variable part of global memory.
-class VariableRegistrar {
- public:
+struct VariableRegistrar {
   VariableRegistrar(void* data, size_t size_bytes);
 };
 

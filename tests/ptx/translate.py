@@ -1,91 +1,308 @@
 """Translates PTX, as nvcc emits it, to C++: a function for each PTX function.
 
-    translate.py KERNELS.ptx OUT.cc...
+    translate.py KERNELS.ptx OUT.cc
 
-The C++ calls tests/ptx/thread.h, and registers each entry by its mangled name.
-With several OUT files the entries are shared out among them. What is not known
-is an error that names the instruction and its line.
+The C++ calls tests/ptx/thread.h and tests/ptx/instructions.h, and registers
+each entry by its mangled name. What is not known is an error that names the
+instruction and its line.
 """
 
-import bisect
 import collections
+import functools
+import math
 import re
 import sys
 
-SIZES = {
-    "pred": 1, "b8": 1, "u8": 1, "s8": 1, "b16": 2, "u16": 2, "s16": 2,
-    "f16": 2, "bf16": 2, "b32": 4, "u32": 4, "s32": 4, "f32": 4, "f16x2": 4,
-    "bf16x2": 4, "b64": 8, "u64": 8, "s64": 8, "f64": 8,
+TYPES = {
+    "pred": "bool",
+    "b8": "uint8_t", "u8": "uint8_t", "s8": "int8_t",
+    "b16": "uint16_t", "u16": "uint16_t", "s16": "int16_t",
+    "b32": "uint32_t", "u32": "uint32_t", "s32": "int32_t",
+    "b64": "uint64_t", "u64": "uint64_t", "s64": "int64_t",
+    "f16": "F16", "bf16": "Bf16", "f32": "float", "f64": "double",
 }
-UNSIGNED = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t", 8: "uint64_t"}
-HALVES = ("f16", "bf16")
-FLOATS = ("f32", "f64") + HALVES
-ROUNDINGS = {"rn": "FE_TONEAREST", "rz": "FE_TOWARDZERO",
-             "rm": "FE_DOWNWARD", "rp": "FE_UPWARD"}
-INTEGRAL = {"rni": "std::nearbyint", "rzi": "std::trunc",
-            "rmi": "std::floor", "rpi": "std::ceil"}
-COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">",
-               "ge": ">=", "lo": "<", "ls": "<=", "hi": ">", "hs": ">="}
+HALVES = ("F16", "Bf16")
+FLOATS = ("float", "double") + HALVES
+# Hints, and what all approximations share: they change no result.
+HINTS = re.compile(r"ca|cg|cs|lu|cv|wb|wt|nc|sync|aligned|approx|full|noftz|"
+                   r"L[12]::\w+")
 SPACES = {"global": "Global", "shared": "Shared", "local": "Local",
           "param": "Local", "const": "Local"}
-# Hints, which change no result.
-HINTS = {"ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "uni", "aligned",
-         "L1::no_allocate", "L1::evict_last", "L1::evict_first", "L2::128B",
-         "L2::256B", "L2::64B", "gpu", "sys", "cluster"}
-SPECIAL = {"WARP_SZ": "32u", "%laneid": "t.lane", "%warpid": "t.index / 32",
+# Words of instructions that order the accesses of different blocks.
+FENCES = {"membar", "fence", "acquire", "release", "acq_rel"}
+ORDERS = ("volatile", "relaxed", "acquire", "release", "acq_rel", "mmio")
+SPECIAL = {"WARP_SZ": "32", "%laneid": "t.lane", "%warpid": "t.index / 32",
            "%nwarpid": "(t.shape->num_threads + 31) / 32",
-           "%lanemask_eq": "(1u << t.lane)",
-           "%lanemask_lt": "((1u << t.lane) - 1)",
-           "%lanemask_le": "((2u << t.lane) - 1)",
+           "%lanemask_eq": "1u << t.lane",
+           "%lanemask_lt": "(1u << t.lane) - 1",
+           "%lanemask_le": "(2u << t.lane) - 1",
            "%lanemask_gt": "~((2u << t.lane) - 1)",
            "%lanemask_ge": "~((1u << t.lane) - 1)",
-           "%smid": "0u", "%nsmid": "1u", "%gridid": "0u",
+           "%smid": "0", "%nsmid": "1", "%gridid": "0",
            "%clock": "t.Clock()", "%clock64": "t.Clock()",
            "%globaltimer": "t.Clock()",
            "%dynamic_smem_size": "t.shape->dynamic_shared"}
-for i, axis in enumerate("xyz"):
-    SPECIAL["%tid." + axis] = f"t.tid[{i}]"
-    SPECIAL["%ntid." + axis] = f"t.shape->ntid[{i}]"
-    SPECIAL["%ctaid." + axis] = f"t.shape->ctaid[{i}]"
-    SPECIAL["%nctaid." + axis] = f"t.shape->nctaid[{i}]"
+for axis in "xyz":
+    SPECIAL[f"%tid.{axis}"] = f"t.tid.{axis}"
+    for name in ("ntid", "ctaid", "nctaid"):
+        SPECIAL[f"%{name}.{axis}"] = f"t.shape->{name}.{axis}"
+
+# The instructions that are an expression. In each line: the instruction without
+# hints; the types of its result (`-` if there is none) and operands; the C++ of
+# the operands a, b, c... INT and the like stand for types: T is the first of
+# them, S the second, U the unsigned integer of T's size, and W the integer of
+# twice its size. After a semicolon stands the result that follows a `|`, where
+# r is the first result. LINE is the line of the PTX.
+INSTRUCTIONS = """
+add.ANY                    T T T      a + b
+add.sat.s32                s32 s32 s32  SaturateInt<int32_t>(int64_t{a} + b)
+add.cc.INT                 U U U      AddWithCarry(a, b, false, &carry)
+addc.INT                   U U U      a + b + carry
+addc.cc.INT                U U U      AddWithCarry(a, b, carry, &carry)
+sub.ANY                    T T T      a - b
+sub.cc.INT                 U U U      SubtractWithCarry(a, b, false, &carry)
+subc.INT                   U U U      a - b - carry
+subc.cc.INT                U U U      SubtractWithCarry(a, b, carry, &carry)
+mul(.lo)?.ANY              T T T      a * b
+mul.hi.INT                 T T T      HighProduct(a, b)
+mul.wide.INT               W T T      W{a} * b
+mul24.lo.INT               T T T      Low24(a) * Low24(b)
+mad.lo.INT                 T T T T    a * b + c
+mad.hi.INT                 T T T T    HighProduct(a, b) + c
+mad.wide.INT               W T T W    W{a} * b + c
+(fma|mad).FLOAT            T T T T    Fma(a, b, c)
+div.ANY                    T T T      Quotient(a, b)
+rem.INT                    T T T      Remainder(a, b)
+min.ANY                    T T T      Min(a, b)
+max.ANY                    T T T      Max(a, b)
+sad.INT                    T T T T    c + (a < b ? b - a : a - b)
+dp4a.INT.INT               b32 T S b32  Dot4(a, b, c)
+neg.INT                    T T        -a
+abs.INT                    T T        a < 0 ? -a : a
+neg.FLOAT                  U U        a ^ kTopBit<U>
+abs.FLOAT                  U U        a & ~kTopBit<U>
+neg.ftz.f32                b32 f32    Out(Flush(a)) ^ kTopBit<uint32_t>
+abs.ftz.f32                b32 f32    Out(Flush(a)) & ~kTopBit<uint32_t>
+copysign.FLOAT             U U U      (a & kTopBit<U>) | (b & ~kTopBit<U>)
+rcp.FLOAT                  T T        1 / a
+rcp.ftz.f64                f64 f64    UpperHalf(1 / a)
+sqrt.FLOAT                 T T        std::sqrt(a)
+rsqrt.FLOAT                T T        1 / std::sqrt(a)
+rsqrt.ftz.f64              f64 f64    UpperHalf(1 / std::sqrt(a))
+ex2.FLOAT                  T T        std::exp2(a)
+lg2.FLOAT                  T T        std::log2(a)
+sin.FLOAT                  T T        std::sin(a)
+cos.FLOAT                  T T        std::cos(a)
+tanh.FLOAT                 T T        std::tanh(a)
+testp.finite.FLOAT         pred T     std::isfinite(a)
+testp.infinite.FLOAT       pred T     std::isinf(a)
+testp.number.FLOAT         pred T     !std::isnan(a)
+testp.notanumber.FLOAT     pred T     std::isnan(a)
+testp.normal.FLOAT         pred T     std::isnormal(a)
+testp.subnormal.FLOAT      pred T     std::fpclassify(a) == FP_SUBNORMAL
+
+and.BITS                   T T T      a & b
+or.BITS                    T T T      a | b
+xor.BITS                   T T T      a ^ b
+not.INT                    T T        ~a
+not.pred                   pred pred  !a
+cnot.INT                   T T        a == 0
+shl.INT                    T T u32    ShiftLeft(a, b)
+shr.INT                    T T u32    ShiftRight(a, b)
+shf.l.wrap.b32             b32 b32 b32 b32  FunnelLeft(a, b, c & 31)
+shf.l.clamp.b32            b32 b32 b32 b32  FunnelLeft(a, b, std::min(c, 32u))
+shf.r.wrap.b32             b32 b32 b32 b32  FunnelRight(a, b, c & 31)
+shf.r.clamp.b32            b32 b32 b32 b32  FunnelRight(a, b, std::min(c, 32u))
+lop3.INT                   T T T T u32  Lop3(a, b, c, d)
+prmt.b32                   b32 b32 b32 b32  Permute(a, b, c)
+bfe.INT                    T T u32 u32  ExtractBits(a, b, c)
+szext.clamp.INT            T T u32    ExtractBits(a, 0, b)
+szext.wrap.INT             T T u32    ExtractBits(a, 0, b & 31)
+bfi.INT                    T T T u32 u32  InsertBits(a, b, c, d)
+bmsk.clamp.b32             b32 b32 b32  BitMask(a, b)
+bmsk.wrap.b32              b32 b32 b32  BitMask(a & 31, b & 31)
+popc.INT                   u32 T      __builtin_popcountll(a)
+clz.INT                    u32 T      LeadingZeros(a)
+brev.INT                   T T        ReverseBits(a)
+bfind.INT                  u32 T      FindBit(a, false)
+bfind.shiftamt.INT         u32 T      FindBit(a, true)
+fns.b32                    b32 b32 b32 s32  FindNthSet(a, b, c)
+
+setp.COMPARE.ANY           pred|pred T T       X; !X
+setp.COMPARE.LOGIC.ANY     pred|pred T T pred  X L c; !X L c
+set.COMPARE.ANY.ANY        T S S      Truth<T>(X)
+set.COMPARE.LOGIC.ANY.ANY  T S S pred  Truth<T>(X L c)
+selp.ANY                   U U U pred  c ? a : b
+slct.ANY.ANY               U U U S    c >= 0 ? a : b
+
+mov.ANY                    U U        a
+mov.pred                   pred pred  a
+cvta(.to)?(.(global|local|param|const))?.INT  T T  a
+cvta.shared.INT            T T        t.shared_address + a
+cvta.to.shared.INT         T T        a - t.shared_address
+isspacep.global            pred u64   t.IsGlobal(a)
+isspacep.shared            pred u64   t.IsShared(a)
+isspacep.(local|param|const)  pred u64  t.IsLocal(a)
+cvt.INT.INT                T S        a
+cvt.sat.INT.INT            T S        SaturateInt<T>(a)
+cvt.INTEGRAL.INT.FLOAT     T S        ToInteger<T>(I(a))
+cvt.INTEGRAL.FLOAT.FLOAT   T S        T(I(a))
+cvt.REAL.INT               T S        T(a)
+cvt.FLOAT.FLOAT            T S        T(a)
+cvt.rz.HALF.f32            T f32      TowardZero<T>(a)
+cvt.rn.HALFx2.f32          b32 f32 f32  Pair(T(b), T(a))
+cvt.rn.relu.HALFx2.f32     b32 f32 f32  Pair(T(Relu(b)), T(Relu(a)))
+cvt.rz.HALFx2.f32          b32 f32 f32  Pair(TowardZero<T>(b), TowardZero<T>(a))
+
+membar.(gl|sys)            -          t.Fence()
+membar.cta                 -          (void)0
+fence.ORDER.(cluster|gpu|sys)  -      t.Fence()
+fence.ORDER.cta            -          (void)0
+fence.proxy.(alias|async)  -          t.Fence()
+BARRIER                    - u32      t.Barrier(a, 0, false, LINE)
+BARRIER                    - u32 u32  t.Barrier(a, b, false, LINE)
+BARRIER.arrive             - u32 u32  t.Arrive(a)
+BARRIER.red.popc.u32       u32 u32 pred       t.Barrier(a, 0, b, LINE)
+BARRIER.red.popc.u32       u32 u32 u32 pred   t.Barrier(a, b, c, LINE)
+BARRIER.red.or.pred        pred u32 pred      t.Barrier(a, 0, b, LINE)
+BARRIER.red.or.pred        pred u32 u32 pred  t.Barrier(a, b, c, LINE)
+BARRIER.red.and.pred       pred u32 pred      !t.Barrier(a, 0, !b, LINE)
+BARRIER.red.and.pred       pred u32 u32 pred  !t.Barrier(a, b, !c, LINE)
+bar.warp                   - u32      t.Warp(kSync, 0, a, LINE)
+shfl.MEET.b32  b32|pred b32 u32 u32 u32  t.Shuffle(K, a, b, c, d, LINE); t.valid
+vote.all.pred              pred pred u32  t.Warp(kAnd, a, b, LINE)
+vote.any.pred              pred pred u32  t.Warp(kOr, a, b, LINE)
+vote.uni.pred              pred pred u32  t.Warp(kSame, a, b, LINE)
+vote.ballot.b32            b32 pred u32   t.Warp(kOr, a << t.lane, b, LINE)
+match.any.INT              b32 U u32  t.Warp(kMatch, a, b, LINE)
+match.all.INT              b32|pred U u32  t.Warp(kSame, a, b, LINE); r != 0
+redux.MEET.INT             T T u32    t.Warp(K, a, b, LINE)
+elect          b32|pred u32  t.Warp(kMin, t.lane, a, LINE); r == t.lane
+activemask.b32             b32        1u << t.lane
+
+nanosleep.u32              - u32      t.Yield()
+ret(.uni)?                 -          return
+exit                       -          t.Exit()
+trap|brkpt                 -          t.Fail(LINE, "trap")
+"""
+# What the words of these lines stand for: types, and other modifiers.
+CLASSES = {"INT": "[bus](?:8|16|32|64)", "BITS": "pred|b16|b32|b64",
+           "REAL": "f32|f64", "HALF": "b?f16", "FLOAT": "f32|f64|b?f16(?:x2)?",
+           "ANY": "[bus](?:8|16|32|64)|f32|f64|b?f16(?:x2)?"}
+MODIFIERS = {"COMPARE": "(?P<X>[a-z]+)", "LOGIC": "(?P<L>and|or|xor)",
+             "INTEGRAL": "(?P<I>r[nzmp]i)", "MEET": "(?P<K>[a-z]+)",
+             "ORDER": "(?:sc|acq_rel|acquire|release)",
+             "BARRIER": r"bar(?:rier)?(?:\.cta)?"}
+MEANINGS = {
+    # Of NaNs `ne` is false, and what ends in `u` is true.
+    "X": {"eq": "(a == b)", "ne": "(a < b || a > b)", "lt": "(a < b)",
+          "le": "(a <= b)", "gt": "(a > b)", "ge": "(a >= b)",
+          "lo": "(a < b)", "ls": "(a <= b)", "hi": "(a > b)",
+          "hs": "(a >= b)", "equ": "(!(a < b || a > b))", "neu": "(a != b)",
+          "ltu": "(!(a >= b))", "leu": "(!(a > b))", "gtu": "(!(a <= b))",
+          "geu": "(!(a < b))", "num": "(!IsNan(a, b))", "nan": "IsNan(a, b)"},
+    "L": {"and": "&", "or": "|", "xor": "^"},
+    "I": {"rni": "std::nearbyint", "rzi": "std::trunc", "rmi": "std::floor",
+          "rpi": "std::ceil"},
+    "K": {word: "k" + word.title() for word in (
+        "up", "down", "bfly", "idx", "add", "min", "max", "and", "or", "xor")},
+}
+ROUNDINGS = {"rn": "", "rz": "FE_TOWARDZERO", "rm": "FE_DOWNWARD",
+             "rp": "FE_UPWARD"}
+# Other modifiers of floats, from the first that takes effect.
+WRAPPERS = {"NaN": "NanOr({}, a, b)", "relu": "Relu({})",
+            "sat": "Saturate({})", "ftz": "Flush({})"}
+# What an atomic operation writes.
+ATOMICS = {"add": "old + a", "min": "Min(old, a)", "max": "Max(old, a)",
+           "and": "old & a", "or": "old | a", "xor": "old ^ a", "exch": "a",
+           "cas": "old == a ? b : old", "inc": "old >= a ? 0 : old + 1",
+           "dec": "old == 0 || old > a ? a : old - 1"}
 
 
 class Error(Exception):
     """What cannot be translated."""
 
 
-def is_signed(type_):
-    return type_[0] == "s"
+def bytes_of(type_):
+    """The size of a type other than pred."""
+    return int(re.sub(r"\D", "", type_)) // 8
 
 
-def ctype(type_):
-    if type_ == "pred":
-        return "bool"
-    if type_ in ("f32", "f64"):
-        return "float" if type_ == "f32" else "double"
-    unsigned = UNSIGNED[SIZES[type_]]
-    return unsigned[1:] if is_signed(type_) else unsigned
+def name_of(symbol, prefix="N_"):
+    symbol = symbol.replace("$", "_S").replace("%", "R")
+    return prefix + re.sub(r"\W", "_", symbol)
 
 
-def utype(type_):
-    return UNSIGNED[SIZES[type_]]
+def split(text):
+    """The parts of a list, whose brackets may hold commas of their own."""
+    parts = re.findall(r"(?:\{[^}]*\}|\([^)]*\)|[^,{(])+", text)
+    return [part.strip() for part in parts if part.strip()]
 
 
-def name_of(symbol):
-    return "N_" + re.sub(r"\W", "_", symbol.replace("$", "_S").replace("%", "R"))
+def rows():
+    """The lines of INSTRUCTIONS: pattern, types, and expressions."""
+    for line in filter(None, INSTRUCTIONS.splitlines()):
+        name, types, expressions = re.split(r"\s{2,}", line, maxsplit=2)
+        name = name.replace(".", r"\.")
+        for word, pattern in MODIFIERS.items():
+            name = name.replace(word, pattern)
+        letters = iter("TS")
+        name = re.sub("|".join(CLASSES),
+                      lambda m: f"(?P<{next(letters)}>{CLASSES[m[0]]})", name)
+        yield re.compile(name), types.split(), expressions.split("; ")
 
 
-def split(text, separator=","):
-    """Parts of a list, whose brackets hold separators of their own."""
-    parts, depth, part = [], 0, ""
-    for c in text:
-        depth += (c in "[{(") - (c in ")}]")
-        if c == separator and depth == 0:
-            parts.append(part.strip())
-            part = ""
-        else:
-            part += c
-    return parts + [part.strip()] if part.strip() else parts
+ROWS = list(rows())
+# The C++ of an instruction: the types of its results, the declarations of its
+# operands with {} for each, and the results' expressions. rounds: the mode is
+# another than to the nearest; is_pair: all this for each half of registers.
+Form = collections.namedtuple("Form",
+                              "results operands expressions rounds is_pair")
+
+
+@functools.lru_cache(maxsize=None)
+def find_form(mnemonic, num_operands):
+    modifiers = mnemonic.split(".")
+    for words in ((), WRAPPERS, {**WRAPPERS, **ROUNDINGS}):
+        name = ".".join(m for m in modifiers if m not in words)
+        for pattern, types, expressions in ROWS:
+            match = pattern.fullmatch(name)
+            if match and len(types) - (types[0] == "-") == num_operands:
+                return make_form(match.groupdict(), types, expressions,
+                                 [m for m in words if m in modifiers])
+    raise Error("unknown instruction")
+
+
+def make_form(words, types, expressions, modifiers):
+    """A row of the table for the types and other words that were found."""
+    words = {k: MEANINGS[k][v] if k in MEANINGS else v
+             for k, v in words.items() if v}
+    first = words.get("T", "pred").removesuffix("x2")
+    is_pair = words.get("T", "").endswith("x2")
+    if first != "pred":
+        size = bytes_of(first)
+        words.update(T=first, U=f"u{8 * size}", W=f"{first[0]}{16 * size}")
+    words = {k: TYPES.get(v, v) for k, v in words.items()}
+    result, *operands = types
+    results = [words.get(t) or TYPES[t] for t in result.split("|") if t != "-"]
+    expressions = [re.sub(r"\b[TSUWXLIK]\b", lambda m: words[m[0]], e)
+                   for e in expressions]
+    mode = "".join(ROUNDINGS.get(m, "") for m in modifiers)
+    floats = {words.get("T"), words.get("S")}.intersection(FLOATS)
+    if modifiers and not floats or mode and floats.intersection(HALVES):
+        raise Error("unknown modifier ." + " .".join(modifiers))
+    for word, wrapper in WRAPPERS.items():
+        if word in modifiers and results[0] in FLOATS and (
+                word != "ftz" or results[0] == "float"):
+            expressions[0] = wrapper.format(expressions[0])
+    code = f"const Rounding rounding({mode}); " if mode else ""
+    for name, type_ in zip("abcdef", operands):
+        c = words.get(type_) or TYPES[type_]
+        flush = "ftz" in modifiers and c == "float"
+        # Volatile: the compiler does not know that the rounding changes.
+        code += (f"{'volatile' if mode else 'const'} {c} {name} = "
+                 f"{'Flush' if flush else ''}(In<{c}>({{}})); ")
+    return Form(results, code, expressions, bool(mode), is_pair)
 
 
 Variable = collections.namedtuple("Variable", "name type size align values")
@@ -95,268 +312,205 @@ def variable(text):
     """A declaration such as `.align 8 .b8 x[16] = {1, 2}`."""
     declared, _, values = text.partition("=")
     match = re.search(r"\.(\w+)\s+([\w$%]+)\s*((?:\[\d*\])*)\s*$", declared)
-    if not match or match[1] not in SIZES:
+    if not match or match[1] not in TYPES:
         raise Error(f"declaration of unknown form: {text[:80]}")
-    values = split(values.strip().strip("{}")) if values else []
-    count = 1
-    for extent in re.findall(r"\[(\d*)\]", match[3]):
-        count *= int(extent) if extent else len(values)
+    values = split(values.strip().strip("{}"))
+    size = bytes_of(match[1])
+    count = math.prod(int(extent or len(values))
+                      for extent in re.findall(r"\[(\d*)\]", match[3]))
     align = re.search(r"\.align\s+(\d+)", declared)
-    size = SIZES[match[1]]
     return Variable(match[2], match[1], size * count,
                     int(align[1]) if align else size, values)
+
+
+def variables(text):
+    return [variable(part) for part in split(text or "")]
+
+
+Function = collections.namedtuple(
+    "Function", "name is_entry params max_threads statements words")
+
+DECLARATION = re.compile(
+    r"(?P<extern>\.extern\s+)?(?:\.(?:visible|weak|common)\s+)*"
+    r"\.(?:(?P<kind>entry|func)\s*(?:\((?P<result>[^)]*)\)\s*)?"
+    r"(?P<name>[\w$%]+)\s*(?:\((?P<params>[^)]*)\))?(?P<rest>[^;{]*)"
+    r"(?P<end>[;{])|(?P<space>global|const|shared)\b(?P<variable>[^;]*);)")
+STATEMENT = re.compile(
+    r"\s*(?:(?P<brace>[{}])|(?P<label>[\w$]+)\s*:(?!:)|"
+    r"""(?P<text>(?:"[^"]*"|\{[^{}]*\}|[^;{}"])+);)""")
 
 
 class Module:
     """A PTX file: its functions, variables, and lines of source."""
 
     def __init__(self, text):
-        text = re.sub(r"/\*.*?\*/", lambda m: "\n" * m[0].count("\n"), text,
-                      flags=re.S)
+        def blank(match):
+            return re.sub(r"[^\n]", " ", match[0])
+
+        text = re.sub(r"/\*.*?\*/", blank, text, flags=re.S)
         text = re.sub(r"//[^\n]*", "", text)
-        self.files = {int(n): path.split("/")[-1] for n, path in
-                      re.findall(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', text, re.M)}
-        self.starts = [0] + [m.end() for m in re.finditer("\n", text)]
-        # (line of the PTX, file, line of the source), in order.
-        self.locations = [
-            (self.line_at(m.start()), int(m[1]), int(m[2]))
-            for m in re.finditer(r"^[ \t]*\.loc[ \t]+(\d+)[ \t]+(\d+)[^\n]*",
-                                 text, re.M)]
-        blank = lambda m: re.sub(r"[^\n]", " ", m[0])
+        files = dict(re.findall(r'^\s*\.file\s+(\d+)\s+"(?:[^"]*/)?([^"/]*)"',
+                                text, re.M))
+        # The first line of the PTX, the file and the line of a piece of source.
+        self.locations = []
+        for number, line in enumerate(text.split("\n"), 1):
+            match = re.match(r"\s*\.loc\s+(\d+)\s+(\d+)", line)
+            if match and match[2] != "0":
+                self.locations.append((number, files[match[1]], match[2]))
         text = re.sub(r"\.section[^{]*\{.*?\n\s*\}", blank, text, flags=re.S)
         self.text = re.sub(
             r"^[ \t]*\.(loc|file|version|target|address_size)\b[^\n]*",
             blank, text, flags=re.M)
         self.functions = {}
-        self.variables = {}  # Name to (space, Variable), of the module.
-        self.parse()
-
-    def line_at(self, position):
-        return bisect.bisect_right(self.starts, position)
-
-    def parse(self):
-        kinds = re.compile(r"(?:\.(?:visible|weak|extern|common)\s+)*"
-                           r"\.(entry|func|global|const|shared)\b")
+        self.variables = {}  # Name to (space, Variable).
         position = 0
-        while match := kinds.search(self.text, position):
-            if match[1] in ("entry", "func"):
+        while match := DECLARATION.search(self.text, position):
+            position = match.end()
+            if match["end"] == "{":
                 position = self.parse_function(match)
-                continue
-            end = self.text.index(";", match.end())
-            found = variable(" ".join(self.text[match.end():end].split()))
-            extern = ".extern" in match[0]
-            self.variables[found.name] = (
-                "dynamic" if extern and match[1] == "shared" else match[1],
-                found)
-            position = end + 1
+            elif match["space"]:
+                found = variable(" ".join(match["variable"].split()))
+                is_dynamic = match["extern"] and match["space"] == "shared"
+                self.variables[found.name] = (
+                    "dynamic" if is_dynamic else match["space"], found)
 
-    def parse_function(self, match):
-        begin = depth = 0
-        position = match.end()
-        while depth or self.text[position] not in "{;":
-            depth += {"(": 1, ")": -1}.get(self.text[position], 0)
-            position += 1
-        head = " ".join(self.text[match.end():position].split())
-        if self.text[position] == ";":
-            return position + 1
-        begin = position + 1
-        while True:
-            depth += {"{": 1, "}": -1}.get(self.text[position], 0)
-            position += 1
-            if depth == 0:
-                break
-        function = Function(self, match[1] == "entry", head, begin,
-                            position - 1)
-        self.functions[function.name] = function
+    def parse_function(self, head):
+        """Adds a function, and returns where it ends."""
+        position, depth, statements = head.end(), 1, []
+        line = self.text.count("\n", 0, position) + 1
+        while depth:
+            match = STATEMENT.match(self.text, position)
+            kind = match.lastgroup
+            line += self.text.count("\n", position, match.start(kind))
+            depth += {"{": 1, "}": -1}.get(match[kind], 0)
+            statements.append((line, " ".join(match[kind].split()) +
+                               ":" * (kind == "label")))
+            line += self.text.count("\n", match.start(kind), match.end())
+            position = match.end()
+        limit = re.search(r"\.(?:max|req)ntid\s+([\d,\s]+)", head["rest"])
+        self.functions[head["name"]] = Function(
+            head["name"], head["kind"] == "entry",
+            variables(head["result"]) + variables(head["params"]),
+            math.prod(map(int, split(limit[1]))) if limit else 1024,
+            statements[:-1],
+            set(re.findall(r"[\w$]+", self.text[head.end():position])))
         return position
 
-
-class Function:
-    """A PTX function, and what its body mentions."""
-
-    def __init__(self, module, is_entry, head, begin, end):
-        lists = re.fullmatch(
-            r"(?:\((?P<ret>.*?)\)\s*)?(?P<name>[\w$%]+)\s*"
-            r"(?:\((?P<params>.*?)\))?(?P<rest>.*)", head)
-        self.name = lists["name"]
-        self.is_entry = is_entry
-        self.result = [variable(p) for p in split(lists["ret"] or "")]
-        self.params = [variable(p) for p in split(lists["params"] or "")]
-        self.line = module.line_at(begin)
-        limit = re.search(r"\.(?:maxntid|reqntid)\s+(\d+)(?:\s*,\s*(\d+))?"
-                          r"(?:\s*,\s*(\d+))?", lists["rest"])
-        self.max_threads = 1024
-        if limit:
-            self.max_threads = 1
-            for extent in limit.groups("1"):
-                self.max_threads *= int(extent)
-        self.statements = list(self.split_body(module, begin, end))
-        text = module.text[begin:end]
-        self.words = set(re.findall(r"[\w$]+", text))
-        self.has_fence = bool(re.search(
-            r"\b(membar|fence)\.|\.(acquire|release|acq_rel)\b", text))
-        self.shared = [variable(s) for _, s in self.statements
-                       if re.match(r"\.shared\b", s)]
-
-    @staticmethod
-    def split_body(module, begin, end):
-        """Pairs of line and statement; a scope's braces are statements."""
-        start, depth, text = begin, 0, module.text
-        for i in range(begin, end):
-            c = text[i]
-            part = None
-            if c == "{":
-                if depth == 0 and not text[start:i].strip():
-                    part = "{"
-                else:
-                    depth += 1
-            elif c == "}":
-                if depth == 0:
-                    part = "}"
-                else:
-                    depth -= 1
-            elif c == ";" and depth == 0:
-                part = " ".join(text[start:i].split())
-            elif c == ":" and depth == 0 and text[i - 1:i + 2].count(":") == 1:
-                if re.fullmatch(r"\s*[\w$]+\s*", text[start:i]):
-                    rest = text[i + 1:i + 40].lstrip()
-                    if not re.match(r"\.(branchtargets|callprototype)", rest):
-                        part = text[start:i].strip() + ":"
-            if part is not None:
-                skipped = len(text[start:i]) - len(text[start:i].lstrip())
-                line = module.line_at(min(start + skipped, i))
-                if part:
-                    yield line, part
-                start = i + 1
+    def reached(self, function):
+        """The functions that an entry runs, by name."""
+        found, queue = {}, [function]
+        while queue:
+            f = queue.pop()
+            found[f.name] = f
+            queue += [self.functions[w] for w in sorted(f.words)
+                      if w in self.functions and w not in found]
+        return found
 
 
 class Translator:
     """Makes the C++ of one function as one entry calls it."""
 
-    def __init__(self, module, function, shared, callees):
-        self.module = module
+    def __init__(self, module, function, functions, shared):
+        """shared: where each variable in the entry's shared memory begins."""
         self.function = function
-        self.shared = shared  # Name to offset in the entry's shared memory.
-        self.callees = callees  # Name to the C++ name.
-        self.scopes = [{}]  # Registers' types, and addresses of symbols.
-        self.tables = {}
-        self.out = []
-        self.arrays = 0
+        self.functions = functions
+        self.names = set()  # Registers, and symbols that have an address.
         self.used_bytes = "~0u"
-        for name, (space, _) in module.variables.items():
-            if space in ("shared", "dynamic"):
-                if name in shared:
-                    self.scopes[0][name] = ("shared", f"{shared[name]}u")
-            else:
-                self.scopes[0][name] = (space, f"Address({name_of(name)})")
+        self.out = [f"static void {name_of(function.name)}"
+                    "(Thread& t, uint8_t* const* p) {", "bool carry = false;"]
+        places = {v.name: f"Address(p[{i}])"
+                  for i, v in enumerate(function.params)}
+        for name in sorted(function.words):
+            if name in shared:
+                places[name] = shared[name]
+            elif name in module.variables:
+                places[name] = f"Address({name_of(name, 'V_')})"
+        for name, place in places.items():
+            self.declare_address(name, place)
+
+    def declare_address(self, name, place):
+        self.names.add(name)
+        self.out.append(f"const uint64_t {name_of(name)} = {place};")
 
     # Operands.
 
-    def find(self, name):
-        for scope in reversed(self.scopes):
-            if name in scope:
-                return scope[name]
-        return None
+    def symbol(self, name):
+        if name not in self.names:
+            raise Error(f"operand {name}")
+        return name_of(name)
 
-    def value(self, operand, type_):
-        """A C++ expression of an operand, read as a type."""
-        size = SIZES[type_]
-        if operand.startswith("!") and type_ == "pred":
-            return f"(!{self.value(operand[1:].strip(), type_)})"
-        if match := re.fullmatch(r"0[fF]([0-9a-fA-F]{8})|"
-                                 r"0[dD]([0-9a-fA-F]{16})", operand):
-            bits = f"0x{match[1]}u" if match[1] else f"0x{match[2]}ull"
-            return self.from_bits(bits, type_)
+    def bits(self, operand):
+        """The C++ of an operand's bits."""
+        if operand.startswith("!"):
+            return f"!{self.symbol(operand[1:].strip())}"
+        if match := re.fullmatch(r"0[fFdD]([0-9a-fA-F]+)", operand):
+            return f"0x{match[1]}ull"
         if re.fullmatch(r"-?(0x[0-9a-fA-F]+|\d+)U?", operand):
-            number = int(operand.rstrip("U"), 0) % (1 << 64)
-            if type_ == "pred":
-                return "true" if number else "false"
-            return self.from_bits(
-                f"({UNSIGNED[size]})0x{number % (1 << 8 * size):x}ull", type_)
+            return f"{int(operand.rstrip('U'), 0) % (1 << 64)}ull"
         if operand in SPECIAL:
-            return f"(({ctype(type_)})({SPECIAL[operand]}))"
-        found = self.find(operand)
-        if found and isinstance(found, str):
-            if (found == "pred") != (type_ == "pred"):
-                raise Error(f"operand {operand} is .{found}, not .{type_}")
-            return self.from_bits(name_of(operand), type_, SIZES[found])
-        if match := re.fullmatch(r"([\w$%]+)(?:\s*\+\s*(-?\d+))?", operand):
-            found = self.find(match[1])
-            if isinstance(found, tuple):
-                return f"(({ctype(type_)})({found[1]} + ({match[2] or 0})))"
-        raise Error(f"operand {operand}")
+            return SPECIAL[operand]
+        if match := re.fullmatch(r"([\w$%]+)\s*\+\s*(-?\d+)", operand):
+            return f"{self.symbol(match[1])} + ({match[2]})"
+        return self.symbol(operand)
 
-    @staticmethod
-    def from_bits(bits, type_, size=0):
-        if type_ == "pred":
-            return bits
-        if type_ in ("f32", "f64"):
-            return f"{type_.upper()}({bits})"
-        if type_ in HALVES:
-            return f"From{type_.title()}({bits})"
-        return bits if utype(type_) == ctype(type_) == UNSIGNED.get(size) \
-            else f"(({ctype(type_)}){bits})"
+    def value(self, operand, c):
+        """The C++ of an operand, read as a C++ type."""
+        return f"In<{c}>({self.bits(operand)})"
 
-    def set(self, register, value, type_):
-        """A C++ statement that stores a value of a type in a register."""
+    def set(self, register, value):
         register = register.strip()
         if register == "_":
             return f"(void)({value});"
-        found = self.find(register)
-        if not isinstance(found, str):
-            raise Error(f"destination {register}")
-        name = name_of(register)
-        if type_ == "pred":
-            return f"{name} = {value};"
-        if type_ in ("f32", "f64"):
-            return f"{name} = Bits({value});"
-        if type_ in HALVES:
-            return f"{name} = To{type_.title()}({value});"
-        if is_signed(type_) and SIZES[type_] < SIZES[found]:
-            wide = UNSIGNED[SIZES[found]]
-            return f"{name} = ({wide})({wide[1:]})({ctype(type_)})({value});"
-        return f"{name} = ({UNSIGNED[SIZES[found]]})({utype(type_)})({value});"
-
-    def address(self, operand):
-        """The C++ expression of `[base + offset]`, and its space if known."""
-        match = re.fullmatch(r"\[\s*([\w$%.]+)(?:\s*\+\s*(-?\w+))?\s*\]",
-                             operand)
-        if not match:
-            raise Error(f"address {operand}")
-        offset = int(match[2] or "0", 0)
-        found = self.find(match[1])
-        if isinstance(found, tuple):
-            return f"{found[1]} + ({offset})", found[0]
-        if isinstance(found, str):
-            return f"(uint64_t){name_of(match[1])} + ({offset})", None
-        return f"{int(match[1], 0) + offset}ull", None
+        return f"{self.symbol(register)} = {value};"
 
     # Instructions.
 
     def instruction(self, line, text):
-        match = re.fullmatch(r"(?:@(!?)([\w%$]+)\s+)?([a-z]\w*)((?:\.[\w:]+)*)"
-                             r"\s*(.*)", text)
+        match = re.fullmatch(r"(?:@(!?)([\w%$]+)\s+)?([a-z][\w.:]*)\s*(.*)",
+                             text)
         if not match:
             raise Error("statement of unknown form")
-        negated, predicate, self.op, modifiers, rest = match.groups()
+        negated, predicate, mnemonic, rest = match.groups()
         self.line = line
-        self.mods = [m for m in re.findall(r"\.([\w:]+)", modifiers)
-                     if m not in HINTS]
-        self.hints = set(re.findall(r"\.([\w:]+)", modifiers)) & HINTS
-        self.ops = split(rest)
-        if self.op in ("and", "or", "not", "xor"):
-            method = self.op_logic
+        op, *self.mods = [m for m in mnemonic.split(".")
+                          if not HINTS.fullmatch(m)]
+        operands = split(rest)
+        method = getattr(self, "op_" + op, None)
+        if op == "mov" and "{" in rest:
+            method = self.move_parts
+        if method:
+            code = method(*operands)
+            if self.mods:
+                raise Error("unknown modifier ." + " .".join(self.mods))
         else:
-            method = getattr(self, "op_" + self.op, None)
-        if method is None:
-            raise Error("unknown instruction")
-        code = method()
-        if self.mods:
-            raise Error("unknown modifier ." + " .".join(self.mods))
+            code = self.compute(".".join([op] + self.mods), operands)
         if predicate:
-            register = self.value(predicate, "pred")
-            code = f"if ({negated}{register}) {{ {code} }}"
+            code = f"if ({negated}{self.symbol(predicate)}) {{ {code} }}"
         return f"{{ {code} }}"
+
+    def compute(self, mnemonic, operands):
+        """An instruction of the table."""
+        form = find_form(mnemonic, len(operands))
+        targets = operands.pop(0).split("|") if form.results else []
+        values = [self.bits(operand) for operand in operands]
+        expressions = [e.replace("LINE", str(self.line))
+                       for e in form.expressions]
+        if form.is_pair:
+            code = "uint32_t r = 0;"
+            for shift in (0, 16):
+                half = form.operands.format(
+                    *(f"In<uint32_t>({value}) >> {shift}" for value in values))
+                result = f"Out({form.results[0]}({expressions[0]}))"
+                code += f" {{ {half}r |= uint32_t{{{result}}} << {shift}; }}"
+            return code + self.set(targets[0], "r")
+        code = form.operands.format(*values)
+        if not targets:
+            return f"{code}{expressions[0]};"
+        c = form.results[0]
+        code += (f"{'volatile' if form.rounds else 'const'} {c} r = "
+                 f"{c}({expressions[0]}); ")
+        expressions[0] = f"Out<{c}>(r)"
+        return code + " ".join(map(self.set, targets, expressions))
 
     def take(self, *names):
         """Removes the first modifier that is one of the names; '' if none."""
@@ -366,814 +520,176 @@ class Translator:
                 return modifier
         return ""
 
-    def type(self):
-        type_ = self.take(*SIZES)
-        if not type_:
-            raise Error("instruction without a type")
-        return type_
-
-    def args(self, type_, *indices):
-        return [self.value(self.ops[i], type_) for i in indices]
-
-    def arithmetic(self, type_, expression, *indices):
-        """A float instruction: `expression` of {0}, {1} ... as written."""
-        rounding = self.take(*ROUNDINGS)
-        ftz, sat, nan = self.take("ftz"), self.take("sat"), self.take("NaN")
-        if nan:
-            expression = f"NanOr({expression}, {{0}}, {{1}})"
-        if type_.endswith("x2"):
-            halves = []
-            for shift in (0, 16):
-                values = [f"From{type_[:-2].title()}((uint16_t)({v} >> {shift}))"
-                          for v in self.args("b32", *indices)]
-                halves.append(f"(uint32_t)To{type_[:-2].title()}("
-                              f"{expression.format(*values)}) << {shift}")
-            return self.set(self.ops[0], " | ".join(halves), "b32")
-        values = self.args(type_, *indices)
-        if ftz and type_ == "f32":
-            values = [f"Flush({v})" for v in values]
-        c = "float" if type_ in HALVES else ctype(type_)
-        names = [f"x{i}_" for i in range(len(values))]
-        result = expression.format(*names)
-        if sat:
-            result = f"Saturate({result})"
-        if ftz and type_ == "f32":
-            result = f"Flush({result})"
-        if rounding in ("", "rn"):
-            code = "".join(f"const {c} {n} = {v}; "
-                           for n, v in zip(names, values))
-            return code + self.set(self.ops[0], result, type_)
-        # Volatile: the compiler does not know that the rounding changes.
-        code = "".join(f"volatile {c} {n} = {v}; "
-                       for n, v in zip(names, values))
-        return (f"const Rounding rounding_({ROUNDINGS[rounding]}); {code}"
-                f"volatile {c} result_ = {result}; "
-                + self.set(self.ops[0], "result_", type_))
-
-    def is_float(self, type_):
-        return type_ in FLOATS or type_.endswith("x2")
-
-    def simple(self, floats, integers):
-        """Arithmetic with one expression for floats and one for integers."""
-        type_ = self.type()
-        self.take("lo")
-        indices = range(1, len(self.ops))
-        if self.is_float(type_):
-            if floats is None:
-                raise Error("no such instruction on floats")
-            return self.arithmetic(type_, floats, *indices)
-        if integers is None:
-            raise Error("no such instruction on integers")
-        return self.set(self.ops[0], integers.format(
-            *self.args(type_, *indices), c=ctype(type_), u=utype(type_)), type_)
-
-    def carry(self, sign, with_carry):
-        type_ = self.type()
-        unsigned = "u" + type_[1:]
-        x, y = self.args(unsigned, 1, 2)
-        c = "carry" if with_carry else "false"
-        out = "carry" if self.take("cc") else "none_"
-        return (f"bool none_ = {c}; (void)none_; {utype(type_)} x_ = {x}, "
-                f"y_ = {y}; const {utype(type_)} z_ = "
-                f"{'Add' if sign > 0 else 'Subtract'}WithCarry(x_, y_, {c}, "
-                f"&{out}); " + self.set(self.ops[0], "z_", unsigned))
-
-    def op_add(self):
-        if "cc" in self.mods:
-            return self.carry(1, False)
-        if self.take("sat") and self.mods == ["s32"]:
-            self.mods.clear()
-            x, y = self.args("s32", 1, 2)
-            return self.set(self.ops[0],
-                            f"SaturateInt<int32_t>((int64_t){x} + {y})", "s32")
-        return self.simple("{0} + {1}", "({u})({u}){0} + ({u}){1}")
-
-    def op_sub(self):
-        if "cc" in self.mods:
-            return self.carry(-1, False)
-        return self.simple("{0} - {1}", "({u})({u}){0} - ({u}){1}")
-
-    def op_addc(self):
-        return self.carry(1, True)
-
-    def op_subc(self):
-        return self.carry(-1, True)
-
-    def product(self, type_, x, y):
-        """A product of integers, and the type that it has."""
-        width = self.take("wide", "hi", "lo")
-        if width == "wide":
-            wide = type_[0] + str(SIZES[type_] * 16)
-            return f"({ctype(wide)}){x} * ({ctype(wide)}){y}", wide
-        if width == "hi":
-            return f"HighProduct<{ctype(type_)}>({x}, {y})", type_
-        wide = "uint32_t" if SIZES[type_] == 2 else utype(type_)
-        return f"({wide}){x} * ({wide}){y}", type_
-
-    def op_mul(self):
-        type_ = self.type()
-        if self.is_float(type_):
-            return self.arithmetic(type_, "{0} * {1}", 1, 2)
-        value, type_ = self.product(type_, *self.args(type_, 1, 2))
-        return self.set(self.ops[0], value, type_)
-
-    def op_mul24(self):
-        type_ = self.type()
-        self.take("lo")
-        x, y = self.args(type_, 1, 2)
-        return self.set(self.ops[0], f"Low24({x}) * Low24({y})", type_)
-
-    def op_mad(self):
-        type_ = self.type()
-        if self.is_float(type_):
-            return self.arithmetic(type_, "std::fma({0}, {1}, {2})", 1, 2, 3)
-        value, wide = self.product(type_, *self.args(type_, 1, 2))
-        u = utype(wide)
-        return self.set(self.ops[0], f"({u})({value}) + "
-                        f"({u}){self.value(self.ops[3], wide)}", wide)
-
-    def op_fma(self):
-        type_ = self.type()
-        relu = self.take("relu")
-        fma = "std::fma({0}, {1}, {2})"
-        if type_.startswith(HALVES):
-            fma = "(float)std::fma((double){0}, (double){1}, (double){2})"
-        return self.arithmetic(type_, f"Relu({fma})" if relu else fma, 1, 2, 3)
-
-    def op_div(self):
-        self.take("approx", "full")
-        return self.simple("{0} / {1}", "Quotient<{c}>({0}, {1})")
-
-    def op_rem(self):
-        return self.simple(None, "Remainder<{c}>({0}, {1})")
-
-    def op_min(self):
-        return self.simple("Min({0}, {1})", "std::min<{c}>({0}, {1})")
-
-    def op_max(self):
-        return self.simple("Max({0}, {1})", "std::max<{c}>({0}, {1})")
-
-    def sign_bit(self, expression, integers):
-        """neg and abs, which change the sign of a float's bits alone."""
-        type_ = self.type()
-        ftz = self.take("ftz")
-        if ftz and type_ == "f32":
-            value = f"Bits(Flush({self.value(self.ops[1], type_)}))"
-        elif self.is_float(type_):
-            value = self.value(self.ops[1], f"b{8 * SIZES[type_]}")
-        else:
-            return self.set(self.ops[0], integers.format(
-                self.value(self.ops[1], type_), u=utype(type_)), type_)
-        sign = {"f16x2": "0x80008000u", "bf16x2": "0x80008000u"}.get(
-            type_, f"(({utype(type_)})1 << {8 * SIZES[type_] - 1})")
-        return self.set(self.ops[0], expression.format(value, sign),
-                        f"b{8 * SIZES[type_]}")
-
-    def op_neg(self):
-        return self.sign_bit("{0} ^ {1}", "({u})0 - ({u}){0}")
-
-    def op_abs(self):
-        return self.sign_bit(
-            "{0} & ~{1}", "{0} < 0 ? ({u})0 - ({u}){0} : ({u}){0}")
-
-    def op_copysign(self):
-        type_ = self.type()
-        sign, x = self.args(f"b{8 * SIZES[type_]}", 1, 2)
-        mask = f"(({utype(type_)})1 << {8 * SIZES[type_] - 1})"
-        return self.set(self.ops[0], f"({sign} & {mask}) | ({x} & ~{mask})",
-                        f"b{8 * SIZES[type_]}")
-
-    def unary(self, name):
-        type_ = self.type()
-        self.take("approx")
-        if "ftz" in self.mods and type_ == "f64":
-            self.take("ftz")
-            value = self.value(self.ops[1], type_)
-            return self.set(self.ops[0], "UpperHalf(" + name.format(value) +
-                            ")", type_)
-        return self.arithmetic(type_, name, 1)
-
-    def op_rcp(self):
-        return self.unary("1 / {0}")
-
-    def op_sqrt(self):
-        return self.unary("std::sqrt({0})")
-
-    def op_rsqrt(self):
-        return self.unary("1 / std::sqrt({0})")
-
-    def op_ex2(self):
-        return self.unary("std::exp2({0})")
-
-    def op_lg2(self):
-        return self.unary("std::log2({0})")
-
-    def op_sin(self):
-        return self.unary("std::sin({0})")
-
-    def op_cos(self):
-        return self.unary("std::cos({0})")
-
-    def op_tanh(self):
-        return self.unary("std::tanh({0})")
-
-    def op_testp(self):
-        test = self.take("finite", "infinite", "number", "notanumber", "normal",
-                         "subnormal")
-        x = self.value(self.ops[1], self.type())
-        return self.set(self.ops[0], {
-            "finite": f"std::isfinite({x})", "infinite": f"std::isinf({x})",
-            "number": f"!std::isnan({x})", "notanumber": f"std::isnan({x})",
-            "normal": f"std::isnormal({x})",
-            "subnormal": f"std::fpclassify({x}) == FP_SUBNORMAL"}[test], "pred")
-
-    def op_logic(self):
-        type_ = self.type()
-        if self.op == "not":
-            x = self.value(self.ops[1], type_)
-            return self.set(self.ops[0], f"{'!' if type_ == 'pred' else '~'}{x}",
-                            type_)
-        x, y = self.args(type_, 1, 2)
-        sign = {"and": "&", "or": "|", "xor": "^"}[self.op]
-        return self.set(self.ops[0], f"{x} {sign} {y}", type_)
-
-    def op_cnot(self):
-        return self.simple(None, "{0} == 0")
-
-    def shift(self, function):
-        type_ = self.type()
-        x, n = self.value(self.ops[1], type_), self.value(self.ops[2], "u32")
-        return self.set(self.ops[0], f"{function}<{ctype(type_)}>({x}, {n})",
-                        type_)
-
-    def op_shl(self):
-        return self.shift("ShiftLeft")
-
-    def op_shr(self):
-        return self.shift("ShiftRight")
-
-    def op_shf(self):
-        side, mode = self.take("l", "r"), self.take("wrap", "clamp")
-        self.type()
-        a, b, c = self.args("u32", 1, 2, 3)
-        name = "FunnelLeft" if side == "l" else "FunnelRight"
-        shift = f"{c} & 31" if mode == "wrap" else f"std::min({c}, 32u)"
-        return self.set(self.ops[0], f"{name}({a}, {b}, {shift})", "b32")
-
-    def op_lop3(self):
-        type_ = self.type()
-        a, b, c = self.args(type_, 1, 2, 3)
-        return self.set(self.ops[0], f"Lop3({a}, {b}, {c}, {self.ops[4]})",
-                        type_)
-
-    def op_prmt(self):
-        mode = self.take("f4e", "b4e", "rc8", "ecl", "ecr", "rc16")
-        if mode:
-            raise Error("unknown modifier ." + mode)
-        self.type()
-        a, b, c = self.args("b32", 1, 2, 3)
-        return self.set(self.ops[0], f"Permute({a}, {b}, {c})", "b32")
-
-    def op_bfe(self):
-        type_ = self.type()
-        x = self.value(self.ops[1], type_)
-        p, n = self.args("u32", 2, 3)
-        return self.set(self.ops[0], f"ExtractBits<{ctype(type_)}>"
-                        f"({x}, {p}, {n})", type_)
-
-    def op_bfi(self):
-        type_ = self.type()
-        x, y = self.args(type_, 1, 2)
-        p, n = self.args("u32", 3, 4)
-        return self.set(self.ops[0], f"InsertBits({x}, {y}, {p}, {n})", type_)
-
-    def op_bmsk(self):
-        mode = self.take("clamp", "wrap")
-        self.type()
-        p, n = self.args("u32", 1, 2)
-        if mode == "wrap":
-            p, n = f"({p} & 31)", f"({n} & 31)"
-        return self.set(self.ops[0], f"BitMask({p}, {n})", "b32")
-
-    def op_szext(self):
-        mode, type_ = self.take("clamp", "wrap"), self.type()
-        x, n = self.value(self.ops[1], type_), self.value(self.ops[2], "u32")
-        if mode == "wrap":
-            n = f"({n} & 31)"
-        return self.set(self.ops[0], f"ExtractBits<{ctype(type_)}>"
-                        f"({x}, 0, {n})", type_)
-
-    def op_popc(self):
-        x = self.value(self.ops[1], self.type())
-        return self.set(self.ops[0], f"__builtin_popcountll({x})", "u32")
-
-    def op_clz(self):
-        type_ = self.type()
-        x = self.value(self.ops[1], type_)
-        return self.set(self.ops[0], f"LeadingZeros({x})", "u32")
-
-    def op_brev(self):
-        type_ = self.type()
-        return self.set(self.ops[0], f"ReverseBits({self.value(self.ops[1], type_)})",
-                        type_)
-
-    def op_bfind(self):
-        shift, type_ = self.take("shiftamt"), self.type()
-        x = self.value(self.ops[1], type_)
-        return self.set(self.ops[0], f"FindBit<{ctype(type_)}>"
-                        f"({x}, {'true' if shift else 'false'})", "u32")
-
-    def op_fns(self):
-        self.type()
-        mask, base = self.args("b32", 1, 2)
-        return self.set(self.ops[0], f"FindNthSet({mask}, {base}, "
-                        f"{self.value(self.ops[3], 's32')})", "b32")
-
-    def op_sad(self):
-        type_ = self.type()
-        x, y, z = self.args(type_, 1, 2, 3)
-        u = utype(type_)
-        return self.set(self.ops[0], f"({u}){z} + ({x} < {y} ? ({u}){y} - "
-                        f"({u}){x} : ({u}){x} - ({u}){y})", type_)
-
-    def op_dp4a(self):
-        a, b = self.type(), self.type()
-        x, y = self.value(self.ops[1], a), self.value(self.ops[2], b)
-        z = self.value(self.ops[3], b)
-        return self.set(self.ops[0],
-                        f"Dot4<{ctype(a[0] + '8')}, {ctype(b[0] + '8')}>"
-                        f"((uint32_t){x}, (uint32_t){y}, (uint32_t){z})", "b32")
-
-    # Comparisons and choices.
-
-    def comparison(self):
-        """The C++ condition of setp and set, and the name of its parts."""
-        how = self.take(*COMPARISONS, "equ", "neu", "ltu", "leu", "gtu", "geu",
-                        "num", "nan")
-        combine = self.take("and", "or", "xor")
-        self.take("ftz")
-        type_ = self.mods.pop()
-        if how in ("lo", "ls", "hi", "hs"):
-            type_ = "u" + type_[1:]
-        x, y = self.args(type_, len(self.ops) - (3 if combine else 2),
-                         len(self.ops) - (2 if combine else 1))
-        nan = f"IsNan({x}, {y})"
-        if how == "num":
-            condition = f"!{nan}"
-        elif how == "nan":
-            condition = nan
-        elif how[:2] in COMPARISONS and len(how) == 3:
-            condition = f"({nan} || {x} {COMPARISONS[how[:2]]} {y})"
-        elif how == "ne" and type_ in FLOATS:
-            condition = f"(!{nan} && {x} != {y})"
-        elif how:
-            condition = f"({x} {COMPARISONS[how]} {y})"
-        else:
-            raise Error("comparison of unknown kind")
-        if not combine:
-            return condition, "{0}"
-        sign = {"and": "&", "or": "|", "xor": "^"}[combine]
-        return condition, f"({{0}}) {sign} {self.value(self.ops[-1], 'pred')}"
-
-    def op_setp(self):
-        condition, combined = self.comparison()
-        code = f"const bool is_ = {condition}; "
-        first, _, second = self.ops[0].partition("|")
-        if second:
-            code += f"const bool not_ = {combined.format('!is_')}; "
-        code += self.set(first, combined.format("is_"), "pred")
-        if second:
-            code += " " + self.set(second, "not_", "pred")
-        return code
-
-    def op_set(self):
-        result = next(m for m in self.mods if m in SIZES)
-        source = [m for m in self.mods if m in SIZES][-1]
-        self.mods.remove(result)
-        self.mods.remove(source)
-        self.mods.append(source)
-        condition, combined = self.comparison()
-        yes = {"f32": "1.0f", "f16": "1.0f", "bf16": "1.0f"}.get(
-            result, "0xffffffffu")
-        zero = "0.0f" if result in FLOATS else "0u"
-        return self.set(self.ops[0], f"({combined.format(condition)}) ? {yes} "
-                        f": {zero}", result)
-
-    def op_selp(self):
-        type_ = f"b{8 * SIZES[self.type()]}"
-        x, y = self.args(type_, 1, 2)
-        return self.set(self.ops[0], f"{self.value(self.ops[3], 'pred')} ? {x} "
-                        f": {y}", type_)
-
-    def op_slct(self):
-        type_, of = f"b{8 * SIZES[self.type()]}", self.type()
-        x, y = self.args(type_, 1, 2)
-        return self.set(self.ops[0], f"{self.value(self.ops[3], of)} >= 0 ? {x} "
-                        f": {y}", type_)
-
-    # Moves and conversions.
-
-    def op_mov(self):
-        type_ = self.type()
-        if type_ != "pred":
-            type_ = f"b{8 * SIZES[type_]}"
-        target, source = self.ops
+    def move_parts(self, target, source):
+        """mov between a register and the parts that it consists of."""
+        size = bytes_of(self.take(*TYPES))
+        parts = split((target + source).partition("{")[2].partition("}")[0])
+        bits = 8 * size // len(parts)
+        c, part = f"uint{8 * size}_t", f"uint{bits}_t"
         if source.startswith("{"):
-            parts = split(source[1:-1])
-            bits = 8 * SIZES[type_] // len(parts)
-            values = [f"(({utype(type_)}){self.value(p, f'b{bits}')} << "
-                      f"{bits * i})" for i, p in enumerate(parts)]
-            return self.set(target, " | ".join(values), type_)
-        value = self.value(source, type_)
-        if not target.startswith("{"):
-            return self.set(target, value, type_)
-        parts = split(target[1:-1])
-        bits = 8 * SIZES[type_] // len(parts)
-        return f"const {utype(type_)} x_ = {value}; " + " ".join(
-            self.set(p, f"x_ >> {bits * i}", f"b{bits}")
-            for i, p in enumerate(parts))
-
-    def op_cvta(self):
-        to = self.take("to")
-        space = self.take(*SPACES)
-        type_ = self.type()
-        value = self.value(self.ops[1], type_)
-        if space == "shared":
-            value = (f"{value} - t.shared_address" if to else
-                     f"t.shared_address + (uint32_t){value}")
-        return self.set(self.ops[0], value, type_)
-
-    def op_isspacep(self):
-        space = self.take(*SPACES)
-        address = self.value(self.ops[1], "u64")
-        return self.set(self.ops[0], f"t.Is{SPACES[space]}({address})", "pred")
-
-    def op_cvt(self):
-        types = [m for m in self.mods if m in SIZES]
-        if len(types) != 2:
-            raise Error("conversion of unknown types")
-        self.mods = [m for m in self.mods if m not in SIZES]
-        target, source = types
-        rounding = self.take("rn", "rz", "rm", "rp", *INTEGRAL)
-        ftz, sat = self.take("ftz"), self.take("sat")
-        relu = self.take("relu")
-        if target.endswith("x2"):
-            to = f"To{target[:-2].title()}"
-            if rounding == "rz":
-                to += "TowardZero"
-            x, y = self.args(source, 1, 2)
-            if relu:
-                x, y = f"Relu({x})", f"Relu({y})"
-            return self.set(self.ops[0], f"(uint32_t){to}({x}) << 16 | "
-                            f"{to}({y})", "b32")
-        x = self.value(self.ops[1], source)
-        if ftz and source == "f32":
-            x = f"Flush({x})"
-        if relu:
-            x = f"Relu({x})"
-        from_float, to_float = source in FLOATS, target in FLOATS
-        if from_float and not to_float:
-            value = f"ToInteger<{ctype(target)}>({INTEGRAL[rounding]}({x}))"
-            return self.set(self.ops[0], value, target)
-        if not from_float and not to_float:
-            if sat:
-                x = f"SaturateInt<{ctype(target)}>({x})"
-            return self.set(self.ops[0], x, target)
-        if target in HALVES:
-            if rounding == "rz":
-                return self.set(self.ops[0],
-                                f"To{target.title()}TowardZero({x})", "b16")
-            return self.set(self.ops[0], f"Saturate({x})" if sat else x, target)
-        c = ctype(target)
-        if rounding in INTEGRAL:
-            x = f"{INTEGRAL[rounding]}({x})"
-        elif rounding in ("rz", "rm", "rp"):
-            of = "float" if source in HALVES else ctype(source)
-            return (f"const Rounding rounding_({ROUNDINGS[rounding]}); "
-                    f"volatile {of} x_ = {x}; volatile {c} result_ = ({c})x_; "
-                    + self.set(self.ops[0], "result_", target))
-        value = f"({c})({x})"
-        if sat:
-            value = f"Saturate({value})"
-        if ftz and target == "f32":
-            value = f"Flush({value})"
-        return self.set(self.ops[0], value, target)
+            values = [f"{c}{{{self.value(p, part)}}} << {bits * i}"
+                      for i, p in enumerate(parts)]
+            return self.set(target, " | ".join(values))
+        code = f"const {c} a = {self.value(source, c)};"
+        return code + "".join(self.set(p, f"{part}(a >> {bits * i})")
+                              for i, p in enumerate(parts))
 
     # Memory.
 
-    def ordering(self):
-        """The words of memory order of an access."""
-        strong = self.take("volatile", "relaxed", "acquire", "release",
-                           "acq_rel", "mmio", "weak")
-        scope = self.take("cta")
-        return ("" if strong == "weak" else strong), scope
+    def order(self):
+        """An access's memory order, or '' if it is weak."""
+        order = self.take(*ORDERS)
+        self.take("weak")
+        self.take("cta", "cluster", "gpu", "sys")
+        return order
 
-    def access(self, operand, size, kind):
-        space = self.take(*SPACES)
-        address, known = self.address(operand)
-        space = SPACES.get(space or known, "Generic")
+    def place(self, operand, size, access):
+        """The C++ of where `[base + offset]` is on the host."""
+        match = re.fullmatch(r"\[\s*([\w$%.]+)(?:\s*\+\s*(-?\w+))?\s*\]",
+                             operand)
+        if not match:
+            raise Error(f"address {operand}")
+        address = match[1] + "ull" if match[1].isdigit() else \
+            f"uint64_t{{{self.symbol(match[1])}}}"
+        address = f"{address} + ({match[2] or 0})"
+        space = SPACES.get(self.take(*SPACES), "Generic")
         used, self.used_bytes = self.used_bytes, "~0u"
         if space == "Local":
             return f"t.Local<{size}>({address}, {self.line})"
-        return f"t.{space}({address}, {size}, {kind}, {self.line}, {used})"
+        return f"t.{space}({address}, {size}, {access}, {self.line}, {used})"
 
     def vector(self, operand):
-        count = int((self.take("v2", "v4", "v8") or "v1")[1:])
-        names = split(operand[1:-1]) if operand.startswith("{") else [operand]
-        if len(names) != count:
+        """The parts of ld's or st's operand, and the C++ type of each."""
+        names = split(operand.strip("{}"))
+        if len(names) != int((self.take("v2", "v4", "v8") or "v1")[1:]):
             raise Error("vector of another length")
-        return names
+        type_ = self.take(*TYPES)
+        c = TYPES[type_]
+        return names, f"uint{8 * bytes_of(type_)}_t" if c in FLOATS else c
 
-    def op_ld(self):
-        strong, _ = self.ordering()
-        names, type_ = self.vector(self.ops[0]), self.type()
-        place = self.access(self.ops[1], SIZES[type_] * len(names),
-                            "kStrongRead" if strong else "kRead")
-        if type_ in FLOATS:
-            type_ = f"b{8 * SIZES[type_]}"
-        code = f"const uint8_t* const m_ = {place}; " + " ".join(
-            self.set(n, f"Get<{ctype(type_)}>(m_, {i})", type_)
-            for i, n in enumerate(names))
-        if not strong:
-            return code
-        after = " t.Fence();" if strong == "acquire" else ""
-        return f"t.Yield(); {code} t.Acquire(m_);{after}"
+    def op_ld(self, target, source):
+        order = self.order()
+        names, c = self.vector(target)
+        place = self.place(source, f"sizeof({c}) * {len(names)}",
+                           "kStrongRead" if order else "kRead")
+        code = f"const uint8_t* const m = {place};" + "".join(
+            self.set(n, f"Get<{c}>(m, {i})") for i, n in enumerate(names))
+        if order:
+            code = f"t.Yield(); {code} t.Acquire(m);"
+        return code + (" t.Fence();" if order == "acquire" else "")
 
     op_ldu = op_ld
 
-    def op_st(self):
-        strong, _ = self.ordering()
-        names, type_ = self.vector(self.ops[1]), self.type()
-        place = self.access(self.ops[0], SIZES[type_] * len(names),
-                            "kAtomic" if strong else "kWrite")
-        if type_ in FLOATS:
-            type_ = f"b{8 * SIZES[type_]}"
-        code = f"uint8_t* const m_ = {place}; " + " ".join(
-            f"Put<{ctype(type_)}>(m_, {i}, {self.value(n, type_)});"
+    def op_st(self, target, source):
+        order = self.order()
+        names, c = self.vector(source)
+        place = self.place(target, f"sizeof({c}) * {len(names)}",
+                           "kAtomic" if order else "kWrite")
+        code = "t.Fence(); " if order == "release" else ""
+        code += f"uint8_t* const m = {place};" + "".join(
+            f"Put<{c}>(m, {i}, {self.value(n, c)});"
             for i, n in enumerate(names))
-        if not strong:
-            return code
-        before = "t.Fence(); " if strong == "release" else ""
-        return f"{before}{code} t.Release(m_, /*joins=*/false);"
+        return code + (" t.Release(m, /*joins=*/false);" if order else "")
 
-    def atomic(self, first):
-        order, _ = self.ordering()
-        what = self.take("add", "min", "max", "and", "or", "xor", "exch", "cas",
-                         "inc", "dec")
-        self.take("noftz")
-        type_ = self.type()
-        place = self.access(self.ops[first], SIZES[type_], "kAtomic")
-        values = self.args(type_, *range(first + 1, len(self.ops)))
-        x = values[0]
-        c = "float" if type_ in HALVES else ctype(type_)
-        u = utype(type_)
-        new = {"add": f"old_ + {x}" if self.is_float(type_)
-                      else f"({c})(({u})old_ + ({u}){x})",
-               "min": f"std::min<{c}>(old_, {x})",
-               "max": f"std::max<{c}>(old_, {x})",
-               "and": f"old_ & {x}", "or": f"old_ | {x}", "xor": f"old_ ^ {x}",
-               "exch": x, "cas": f"old_ == {x} ? {values[-1]} : old_",
-               "inc": f"old_ >= {x} ? 0 : old_ + 1",
-               "dec": f"old_ == 0 || old_ > {x} ? {x} : old_ - 1"}[what]
-        before = "t.Fence(); " if order in ("release", "acq_rel") else ""
-        after = " t.Fence();" if order in ("acquire", "acq_rel") else ""
-        if type_.endswith("x2"):
-            raise Error("atomic of unknown type")
-        get = f"Get<{'uint16_t' if type_ in HALVES else c}>(m_, 0)"
-        put = f"Put<{c}>(m_, 0, {new});"
-        if type_ in HALVES:
-            get = f"From{type_.title()}({get})"
-            put = f"Put<uint16_t>(m_, 0, To{type_.title()}({new}));"
-        code = (f"t.YieldSometimes(); {before}uint8_t* const m_ = {place}; "
-                f"const {c} old_ = {get}; t.Acquire(m_); {put} "
-                f"t.Release(m_, /*joins=*/true);{after}")
-        if first == 1:
-            code += " " + self.set(self.ops[0], "old_", type_)
-        return code
+    def op_red(self, target, *operands):
+        return self.op_atom("_", target, *operands)
 
-    def op_atom(self):
-        return self.atomic(1)
+    def op_atom(self, result, target, *operands):
+        order = self.order()
+        new = ATOMICS[self.take(*ATOMICS)]
+        c = TYPES[self.take(*TYPES)]
+        place = self.place(target, f"sizeof({c})", "kAtomic")
+        fence = "t.Fence(); "
+        return "".join([
+            "t.YieldSometimes(); ",
+            fence if order in ("release", "acq_rel") else "",
+            *(f"const {c} {name} = {self.value(o, c)}; "
+              for name, o in zip("ab", operands)),
+            f"uint8_t* const m = {place}; const {c} old = Get<{c}>(m, 0); ",
+            f"t.Acquire(m); Put<{c}>(m, 0, {c}({new})); ",
+            "t.Release(m, /*joins=*/true); ",
+            fence if order in ("acquire", "acq_rel") else "",
+            self.set(result, f"Out<{c}>(old)")])
 
-    def op_red(self):
-        return self.atomic(0)
-
-    def op_membar(self):
-        scope = self.take("cta", "gl")
-        return "" if scope == "cta" else "t.Fence();"
-
-    def op_fence(self):
-        self.take("sc", "acq_rel", "acquire", "release", "proxy")
-        self.take("async", "alias", "mbarrier_init")
-        return "" if self.take("cta") else "t.Fence();"
-
-    def nothing(self):
+    def nothing(self, *_):
         self.mods.clear()
         return ""
 
     op_prefetch = op_prefetchu = op_discard = op_applypriority = nothing
     op_griddepcontrol = op_setmaxnreg = nothing
 
-    def op_nanosleep(self):
-        self.type()
-        return "t.Yield();"
-
-    # Barriers, and what the threads of a warp do together.
-
-    def op_bar(self):
-        if self.take("warp"):
-            self.take("sync")
-            return (f"t.WarpSync({self.value(self.ops[0], 'u32')}, "
-                    f"{self.line});")
-        if "cluster" in self.hints:
-            raise Error("barrier of a cluster")
-        self.take("cta")
-        what = self.take("sync", "arrive", "red")
-        result = what == "red"
-        number = self.value(self.ops[result], "u32")
-        count = "0u"
-        if len(self.ops) > 1 + 2 * result:
-            count = self.value(self.ops[1 + result], "u32")
-        if what == "arrive":
-            return f"t.Arrive({number}, {count}, {self.line});"
-        if not result:
-            return f"t.Barrier({number}, {count}, false, {self.line});"
-        how = self.take("popc", "and", "or")
-        type_ = self.type()
-        code = (f"const uint32_t n_ = t.Barrier({number}, {count}, "
-                f"{self.value(self.ops[-1], 'pred')}, {self.line}); ")
-        return code + self.set(self.ops[0], {
-            "popc": "n_", "or": "n_ > 0", "and": "n_ == t.BarrierThreads()"}[how],
-            type_)
-
-    op_barrier = op_bar
-
-    def op_shfl(self):
-        self.take("sync")
-        how = self.take("up", "down", "bfly", "idx")
-        self.type()
-        target, _, valid = self.ops[0].partition("|")
-        value, b, c, mask = self.args("b32", 1, 2, 3, 4)
-        code = (f"bool valid_; const uint32_t x_ = t.Shuffle("
-                f"WarpOperation::k{how.title()}, {value}, {b}, {c}, {mask}, "
-                f"&valid_, {self.line}); ") + self.set(target, "x_", "b32")
-        return code + (" " + self.set(valid, "valid_", "pred") if valid else "")
-
-    def warp_operation(self, operation, value, mask, as_type, type_):
-        return self.set(self.ops[0], f"({as_type})t.Warp(WarpOperation::"
-                        f"k{operation}, {value}, {mask}, {self.line})", type_)
-
-    def op_vote(self):
-        self.take("sync")
-        how = self.take("all", "any", "uni", "ballot")
-        type_ = self.type()
-        return self.warp_operation(
-            how.title(), self.value(self.ops[1], "pred"),
-            self.value(self.ops[2], "u32"), ctype(type_), type_)
-
-    def op_match(self):
-        self.take("sync")
-        how = self.take("any", "all")
-        type_ = self.type()
-        target, _, same = self.ops[0].partition("|")
-        self.ops[0] = target
-        code = self.warp_operation(
-            "Match" + how.title(), self.value(self.ops[1], "u" + type_[1:]),
-            self.value(self.ops[2], "u32"), "uint32_t", "b32")
-        if same:
-            code += " " + self.set(same, f"{self.value(target, 'b32')} != 0",
-                                   "pred")
-        return code
-
-    def op_redux(self):
-        self.take("sync")
-        how = self.take("add", "min", "max", "and", "or", "xor")
-        type_ = self.type()
-        sign = "Signed" if how in ("min", "max") and is_signed(type_) else ""
-        return self.warp_operation(
-            f"{sign}{how.title()}", self.value(self.ops[1], "u32"),
-            self.value(self.ops[2], "u32"), "uint32_t", "b32")
-
-    def op_activemask(self):
-        self.type()
-        # Which other threads run just now is never promised.
-        return self.set(self.ops[0], "1u << t.lane", "b32")
-
-    def op_elect(self):
-        self.take("sync")
-        target, _, elected = self.ops[0].partition("|")
-        mask = self.value(self.ops[1], "u32")
-        code = (f"const uint32_t first_ = t.Warp(WarpOperation::kElect, 0, "
-                f"{mask}, {self.line}); ")
-        return (code + self.set(target, "first_", "b32") + " " +
-                self.set(elected, "first_ == t.lane", "pred"))
-
     # Control.
 
-    def op_bra(self):
-        return f"goto {name_of(self.ops[0])};"
+    def op_bra(self, label):
+        self.take("uni")
+        return f"goto {name_of(label)};"
 
-    def op_brx(self):
+    def op_brx(self, index, table):
         self.take("idx")
-        cases = " ".join(f"case {i}: goto {name_of(label)};" for i, label in
-                         enumerate(self.tables[self.ops[1]]))
-        return (f"switch ({self.value(self.ops[0], 'u32')}) {{ {cases} "
-                f"default: t.Fail({self.line}, \"branch beyond its table\"); }}")
+        texts = [text for _, text in self.function.statements]
+        labels = split(texts[texts.index(table + ":") + 1].removeprefix(
+            ".branchtargets"))
+        cases = " ".join(f"case {i}: goto {name_of(label)};"
+                         for i, label in enumerate(labels))
+        fail = f't.Fail({self.line}, "branch beyond its table");'
+        return (f"switch ({self.value(index, 'uint32_t')}) {{ {cases} "
+                f"default: {fail} }}")
 
-    def op_ret(self):
-        return "return;"
-
-    def op_exit(self):
-        return "t.Exit();"
-
-    def op_trap(self):
-        return f"t.Fail({self.line}, \"trap\");"
-
-    op_brkpt = op_trap
-
-    def op_call(self):
-        ops = list(self.ops)
-        result = ops.pop(0)[1:-1].strip() if ops[0].startswith("(") else None
-        name = ops.pop(0)
-        args = split(ops.pop(0)[1:-1]) if ops else []
+    def op_call(self, *operands):
+        self.take("uni")
+        lists = [self.symbol(name) for o in operands if o.startswith("(")
+                 for name in split(o[1:-1])]
+        name = next(o for o in operands if not o.startswith("("))
         if name == "__assertfail":
-            texts = ", ".join(self.find(a)[1] for a in args[:3])
-            return f"t.FailAssertion({self.line}, {texts});"
-        if name not in self.callees:
+            return f"t.FailAssertion({self.line}, {', '.join(lists[-5:-2])});"
+        if name not in self.functions:
             raise Error(f"call of {name}, which this file does not define")
-        places = ["t"] + [f"(uint8_t*)({self.find(a)[1]})"
-                          for a in ([result] if result else []) + args]
-        return f"{self.callees[name]}({', '.join(places)});"
+        places = "".join(f"(uint8_t*){place}, " for place in lists)
+        return (f"uint8_t* const places[] = {{{places}nullptr}}; "
+                f"{name_of(name)}(t, places);")
 
     # Declarations, and the whole function.
 
-    def declare(self, line, text):
+    def declare(self, text):
         if match := re.match(r"\.reg\s*\.(\w+)\s+(.*)$", text):
-            if match[1] not in SIZES:
-                raise Error(f"register of type .{match[1]}")
             # Registers of 8 bits hold 16.
             c = "bool" if match[1] == "pred" else \
-                UNSIGNED[max(2, SIZES[match[1]])]
-            type_ = "b16" if SIZES[match[1]] == 1 and match[1] != "pred" \
-                else match[1]
+                f"uint{max(16, 8 * bytes_of(match[1]))}_t"
+            names = []
             for name in split(match[2]):
-                names = [name]
-                if many := re.fullmatch(r"([%\w$]+)<(\d+)>", name):
-                    names = [f"{many[1]}{i}" for i in range(int(many[2]))]
-                for n in names:
-                    self.scopes[-1][n] = type_
-                value = " = 0" if len(self.scopes) == 1 else ""
-                for i in range(0, len(names), 8):
-                    self.out.append(f"{c} " + ", ".join(
-                        name_of(n) + value for n in names[i:i + 8]) + ";")
+                many = re.fullmatch(r"(.+)<(\d+)>", name)
+                names += [f"{many[1]}{i}" for i in range(int(many[2]))] \
+                    if many else [name]
+            self.names.update(names)
+            zeros = ", ".join(f"{name_of(n)} = 0" for n in names)
+            self.out.append(f"{c} {zeros};")
         elif match := re.match(r"\.(local|param|shared)\b(.*)$", text):
             found = variable(match[2].strip())
             if match[1] == "shared":
-                self.scopes[-1][found.name] = (
-                    "shared", f"{self.shared[found.name]}u")
                 return
-            self.arrays += 1
-            name = f"array{self.arrays}_"
-            self.out.append(f"alignas({max(found.align, 16)}) uint8_t {name}"
+            array = name_of(found.name, "V_")
+            self.out.append(f"alignas({max(found.align, 16)}) uint8_t {array}"
                             f"[{max(found.size, 1)}];")
             if match[1] == "local":
-                self.out.append(f"std::memset({name}, 0xcd, sizeof({name}));")
-            self.scopes[-1][found.name] = (match[1], f"Address({name})")
+                self.out.append(f"std::memset({array}, 0xcd, sizeof({array}));")
+            self.declare_address(found.name, f"Address({array})")
         elif match := re.match(r'\.pragma\s+"used_bytes_mask\s+(\w+)"', text):
             self.used_bytes = match[1].rstrip("U") + "u"
-        elif not text.startswith(".pragma"):
+        elif not text.startswith((".pragma", ".branchtargets")):
             raise Error("unknown directive")
 
     def statement(self, line, text):
-        if text == "{":
-            self.scopes.append({})
-            self.out.append("{")
-        elif text == "}":
-            self.scopes.pop()
-            self.out.append("}")
+        if text in "{}":
+            self.out.append(text)
         elif text.endswith(":"):
             self.out.append(f"{name_of(text[:-1])}:;")
         elif text.startswith("."):
-            self.declare(line, text)
-        elif match := re.match(r"([\w$]+)\s*:\s*\.branchtargets\s+(.*)$", text):
-            self.tables[match[1]] = split(match[2])
+            self.declare(text)
         else:
             self.out.append(self.instruction(line, text))
 
-    def signature(self):
-        f = self.function
-        places = [f"uint8_t* {name_of(v.name)}" for v in f.result + f.params]
-        return (f"static void {self.callees[f.name]}"
-                f"({', '.join(['Thread& t'] + places)})")
-
     def translate(self):
-        f = self.function
-        for v in f.result + f.params:
-            self.scopes[0][v.name] = ("param", f"Address({name_of(v.name)})")
-        for line, text in f.statements:
-            if match := re.match(r"([\w$]+)\s*:\s*\.branchtargets\s+(.*)$",
-                                 text):
-                self.tables[match[1]] = split(match[2])
-        for line, text in f.statements:
+        for line, text in self.function.statements:
             try:
                 self.statement(line, text)
             except Error as error:
@@ -1181,160 +697,96 @@ class Translator:
             except (IndexError, KeyError, ValueError, TypeError) as error:
                 raise Error(f"line {line}: unknown form ({error!r}): {text}") \
                     from None
-        body = "\n".join(self.out)
-        return (f"{self.signature()} {{\nbool carry = false; (void)carry;\n"
-                f"{body}\n}}\n")
+        return "\n".join(self.out + ["}"])
+
+
+def translate_entry(module, entry):
+    """The C++ of an entry with all that it calls, and of its registration.
+
+    Each entry has functions of its own, since it has its own shared memory.
+    """
+    functions = module.reached(entry)
+    words = set().union(*(f.words for f in functions.values()))
+    places = [v for n, (space, v) in module.variables.items()
+              if space == "shared" and n in words]
+    for f in functions.values():
+        places += [variable(text.removeprefix(".shared"))
+                   for _, text in f.statements if text.startswith(".shared")]
+    shared, top = {}, 0
+    for v in places:
+        shared[v.name] = top = round_up(top, max(v.align, 16))
+        top += v.size
+    top = round_up(top, 16)
+    shared.update((n, top) for n, (space, _) in module.variables.items()
+                  if space == "dynamic")
+    name = name_of(entry.name)
+    has_fence = "true" if words & FENCES else "false"
+    code = [f"namespace E_{name} {{",
+            *(f"static void {name_of(f)}(Thread&, uint8_t* const*);"
+              for f in functions),
+            *(Translator(module, f, functions, shared).translate()
+              for f in functions.values()), "}"]
+    sizes = ", ".join(str(p.size) for p in entry.params)
+    return "\n".join(code), (
+        f'{{"{entry.name}", E_{name}::{name}, {{{sizes}}}, {top}, '
+        f"{entry.max_threads}, {has_fence}, &kLines}}")
 
 
 def round_up(n, unit):
     return (n + unit - 1) // unit * unit
 
 
-class Program:
-    """The C++ of some of a module's entries."""
-
-    def __init__(self, module, entries):
-        self.module = module
-        self.entries = entries
-        self.declarations, self.bodies, self.table = [], [], []
-        self.done = set()
-        for number, entry in enumerate(entries):
-            self.add(number, entry)
-
-    def closure(self, entry):
-        found, queue = {}, [entry]
-        while queue:
-            f = queue.pop()
-            if f.name in found:
-                continue
-            found[f.name] = f
-            queue += [self.module.functions[w] for w in f.words
-                      if w in self.module.functions]
-        return found
-
-    def add(self, number, entry):
-        functions = self.closure(entry)
-        words = set().union(*(f.words for f in functions.values()))
-        shared, top = {}, 0
-        places = [v for n, (space, v) in self.module.variables.items()
-                  if space == "shared" and n in words]
-        for f in functions.values():
-            places += f.shared
-        for v in places:
-            top = round_up(top, max(v.align, 16))
-            shared[v.name] = top
-            top += v.size
-        top = round_up(top, 16)
-        for n, (space, _) in self.module.variables.items():
-            if space == "dynamic":
-                shared[n] = top
-        # Functions that name shared memory exist once for each entry.
-        callees = {}
-        for name, f in functions.items():
-            own = any(w in shared for g in self.closure(f).values()
-                      for w in g.words)
-            callees[name] = name_of(name) + (f"_{number}" if own else "")
-        for name, f in functions.items():
-            if callees[name] in self.done:
-                continue
-            self.done.add(callees[name])
-            t = Translator(self.module, f, shared, callees)
-            self.bodies.append(t.translate())
-            self.declarations.append(t.signature() + ";")
-        params = ", ".join(["t"] + [f"p[{i}]"
-                                    for i in range(len(entry.params))])
-        sizes = ", ".join([str(p.size) for p in entry.params] or ["0"])
-        fence = any(f.has_fence for f in functions.values())
-        self.table.append(
-            f'{{"{entry.name}", [](Thread& t, uint8_t* const* p) {{ (void)p; '
-            f"{callees[entry.name]}({params}); }}, {{{sizes}}}, "
-            f"{len(entry.params)}, {top}, {entry.max_threads}, "
-            f"{'true' if fence else 'false'}}}")
-
-    def variables(self, prefix, define):
-        out = []
-        used = set().union(*(f.words for f in self.module.functions.values()))
-        for name, (space, v) in self.module.variables.items():
-            if space not in ("global", "const") or name not in used:
-                continue
-            c, count = UNSIGNED[SIZES[v.type]], max(v.size // SIZES[v.type], 1)
-            if not define:
-                out.append(f"extern {c} {name_of(name)}[{count}];")
-                continue
-            values = []
-            for value in v.values:
-                if re.fullmatch(r"-?(0x[0-9a-fA-F]+|\d+)U?", value):
-                    values.append(f"({c}){value.rstrip('U')}ull")
-                elif match := re.fullmatch(r"0[fFdD]([0-9a-fA-F]+)", value):
-                    values.append(f"0x{match[1]}ull")
-                else:
-                    raise Error(f"variable {name}: initial value {value}")
-            out.append(f"alignas({max(v.align, 16)}) {c} {name_of(name)}"
-                       f"[{count}] = {{{', '.join(values)}}};")
-            out.append(f"static const VariableRegistrar {name_of(name)}_r"
-                       f"({name_of(name)}, sizeof({name_of(name)}));")
-        return out
-
-    def text(self, prefix, first):
-        files = ", ".join(f'{{{n}, "{path}"}}'
-                          for n, path in sorted(self.module.files.items()))
-        spans = sorted((f.line, f) for f in self.module.functions.values())
-        lines, last = [], None
-        for line, file, source in self.module.locations:
-            i = bisect.bisect_right(spans, line, key=lambda s: s[0]) - 1
-            own = i >= 0 and any(d.startswith(name_of(spans[i][1].name))
-                                 for d in self.done)
-            if source and own and (file, source) != last:
-                lines.append(f"{{{line}, {file}, {source}}}")
-                last = (file, source)
-        table = ",\n    ".join(self.table)
-        return "\n".join([
-            '#include "tests/ptx/instructions.h"',
-            '#include "tests/ptx/thread.h"',
-            f"namespace ptx {{ namespace {prefix} {{",
-            *self.variables(prefix, first),
-            *self.declarations,
-            *self.bodies,
-            f"static const SourceFile kFiles[] = {{{files or '{0, 0}'}}};",
-            f"static const SourceLine kLines[] = "
-            f"{{{', '.join(lines) or '{0, 0, 0}'}}};",
-            f"static const Kernel kKernels[] = {{\n    {table}}};",
-            "static const KernelRegistrar registrar"
-            "(kKernels, kFiles, kLines);",
-            "} }", ""])
+def translate_variables(module):
+    """The C++ of the module's variables in global and constant memory."""
+    used = set().union(*(f.words for f in module.functions.values()))
+    for name, (space, v) in module.variables.items():
+        if space not in ("global", "const") or name not in used:
+            continue
+        values = []
+        for value in v.values:
+            match = re.fullmatch(r"(?:0[fFdD]([0-9a-fA-F]+)|"
+                                 r"(-?0x[0-9a-fA-F]+|-?\d+)U?)", value)
+            if not match:
+                raise Error(f"variable {name}: initial value {value}")
+            values.append(f"0x{match[1]}" if match[1] else match[2])
+        c, size = f"uint{8 * bytes_of(v.type)}_t", bytes_of(v.type)
+        array = name_of(name, "V_")
+        values = ", ".join(f"{c}({value}ull)" for value in values)
+        yield (f"alignas({max(v.align, 16)}) {c} {array}"
+               f"[{max(v.size // size, 1)}] = {{{values}}};\n"
+               f"static const VariableRegistrar {name_of(name, 'R_')}"
+               f"({array}, sizeof({array}));")
 
 
-def translate(text, parts, prefix):
-    """The C++ files of a module, one for each part."""
+def translate(text, prefix):
+    """The C++ file of a module."""
     module = Module(text)
-    entries = [f for f in module.functions.values() if f.is_entry]
-    shares = [[] for _ in range(parts)]
-    sizes = [0] * parts
-    for entry in sorted(entries, key=lambda f: -len(f.statements)):
-        smallest = sizes.index(min(sizes))
-        shares[smallest].append(entry)
-        sizes[smallest] += len(entry.statements)
-    out = []
-    for i, share in enumerate(shares):
-        if share:
-            out.append(Program(module, share).text(prefix, i == 0))
-        else:
-            out.append("")
-    return out
+    entries = [translate_entry(module, f) for f in module.functions.values()
+               if f.is_entry]
+    lines = ", ".join(f'{{{line}, "{file}", {source}}}'
+                      for line, file, source in module.locations)
+    return "\n".join([
+        '#include "tests/ptx/instructions.h"',
+        '#include "tests/ptx/thread.h"',
+        f"namespace ptx {{ namespace {prefix} {{",
+        *translate_variables(module),
+        f"static const std::vector<SourceLine> kLines = {{{lines}}};",
+        *(code for code, _ in entries),
+        "static const KernelRegistrar registrar({",
+        ",\n".join(row for _, row in entries),
+        "});", "} }", ""])
 
 
-def main(arguments):
-    source, outs = arguments[0], arguments[1:]
+def main(source, out):
     with open(source) as file:
         text = file.read()
-    prefix = "P_" + re.sub(r"\W", "_", outs[0])
     try:
-        for path, code in zip(outs, translate(text, len(outs), prefix)):
-            with open(path, "w") as file:
-                file.write(code)
+        code = translate(text, "P_" + re.sub(r"\W", "_", out))
     except Error as error:
         sys.exit(f"{source}: {error}")
+    with open(out, "w") as file:
+        file.write(code)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(*sys.argv[1:])
