@@ -55,7 +55,7 @@ TEST(InstructionsTest, IntegersOf32Bits) {
       const uint32_t bits = b & 31;
       const uint32_t field = a >> bits & 127;
       const int32_t shifted = x >> bits;
-      const int32_t signed_field = shifted << 23 >> 23;
+      const int32_t signed_field = ((shifted & 511) ^ 256) - 256;
       const uint32_t magnitude = x < 0 ? ~a : a;
       const uint32_t counted = b & 63;
       const std::vector<uint32_t> expected = {
