@@ -107,15 +107,18 @@ std::map<std::string, Kernel>& Kernels() {
   return *kernels;
 }
 
-// A kernel's name without the number of nvcc's process, which is not the same
-// for the object and the PTX: nvcc names the unnamed namespace of a file by a
-// hash of the file, the length of the file's name, the name, another hash and
-// at times that number, "_GLOBAL__N__61baa556_15_step_kernels_cu_a885f55c_123".
+// A kernel's name without what may differ between the object and the PTX. nvcc
+// names the unnamed namespace of a file by a hash that depends on the folder it
+// runs in, the length of the file's name, the name, another hash and at times
+// its process: "_GLOBAL__N__61baa556_15_step_kernels_cu_a885f55c_123".
 std::string KernelKey(const std::string& name) {
-  static const std::string kUnnamed = "_GLOBAL__N__";
+  static constexpr char kUnnamed[] = "_GLOBAL__N__";
+  constexpr size_t kHash = 8;
   const size_t at = name.find(kUnnamed);
   if (at == std::string::npos) return name;
-  return Demangled(name.c_str()) + name.substr(at + kUnnamed.size(), 8);
+  const size_t file = at + sizeof(kUnnamed) - 1 + kHash + 1;
+  const size_t size = std::atoi(name.c_str() + file) + 1 + kHash;
+  return Demangled(name.c_str()) + name.substr(name.find('_', file), 1 + size);
 }
 
 // Two values combined by an operation of a warp. Those of `min` and `max` are
