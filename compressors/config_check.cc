@@ -43,6 +43,12 @@ void CheckJobOfWrappers(const JobConfig& config, ConfigProblems* problems) {
       "must be 1 with worker_optimizer, whose own weights are ahead of "
       "the servers' by the whole residual");
   problems->CheckThat(
+      compressor.feedback_decay() == 1 || !config.has_worker_optimizer() ||
+          config.worker_optimizer().step_ahead() == 0,
+      "compressor.feedback_decay", compressor.feedback_decay(),
+      "must be 1 with worker_optimizer, whose own weights are ahead of the "
+      "servers' by the residual, unless worker_optimizer.step_ahead is 0");
+  problems->CheckThat(
       compressor.clip_norm() == 0 || config.training().bucket_megabytes() == 0,
       "training.bucket_megabytes", config.training().bucket_megabytes(),
       "must be 0 with compressor.clip_norm, which needs the norm of the "
@@ -83,6 +89,12 @@ void CheckVotes(const JobConfig& config, ConfigProblems* problems) {
     problems->Add("optimizer.majority_vote", "true",
                   "needs votes: compressor.value_code \"sign\" with "
                   "compressor.values.sign_scale ONE");
+  }
+  if (config.optimizer().majority_vote() &&
+      config.consistency().mean() != ConsistencyConfig::WORKERS) {
+    problems->Add("consistency.mean", "SENDERS",
+                  "must be WORKERS with optimizer.majority_vote, which takes "
+                  "no mean");
   }
   if (votes && !config.optimizer().majority_vote()) {
     problems->Add("compressor.values.sign_scale", "ONE",
@@ -157,6 +169,9 @@ void CheckDownlink(const JobConfig& config, ConfigProblems* problems) {
                       compressor.clip_norm(), "must be 0: it is for gradients");
   problems->CheckThat(compressor.feedback_share() == 1, path + "feedback_share",
                       compressor.feedback_share(),
+                      "must be 1: it is for gradients");
+  problems->CheckThat(compressor.feedback_decay() == 1, path + "feedback_decay",
+                      compressor.feedback_decay(),
                       "must be 1: it is for gradients");
   problems->CheckThat(compressor.warmup().stages() == 0, path + "warmup.stages",
                       compressor.warmup().stages(),

@@ -95,7 +95,7 @@ absl::StatusOr<std::unique_ptr<Compressor>> NewCompressor(
                       config.warmup().stages() > 0
                           ? NewRatioWarmup(options, factory)
                           : factory(options));
-  if (config.feedback_share() < 1) {
+  if (config.feedback_share() < 1 || config.feedback_decay() < 1) {
     PS_ASSIGN_OR_RETURN(compressor,
                         NewPartialFeedback(options, std::move(compressor)));
   }
@@ -120,6 +120,10 @@ void CheckWrappers(const CompressorConfig& config, const std::string& path,
       config.feedback_share() == 1 || config.error_feedback(),
       path + "error_feedback", "false",
       "must be true with feedback_share below 1, which is about the residual");
+  problems->CheckThat(
+      config.feedback_decay() == 1 || config.error_feedback(),
+      path + "error_feedback", "false",
+      "must be true with feedback_decay below 1, which is about the residual");
 }
 
 }  // namespace ps

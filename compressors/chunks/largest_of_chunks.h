@@ -1,4 +1,4 @@
-// Selects the largest magnitude of each chunk.
+// Selects the largest magnitudes of each chunk.
 #ifndef COMPRESSORS_CHUNKS_LARGEST_OF_CHUNKS_H_
 #define COMPRESSORS_CHUNKS_LARGEST_OF_CHUNKS_H_
 
@@ -12,16 +12,17 @@
 
 namespace ps {
 
-// Selects from each chunk the element of the largest magnitude, and the first
-// of equal ones: exactly one element for each chunk, zeros included. Not
-// thread-safe.
+// Selects from each chunk the same number of elements, or all of a chunk that
+// has fewer: those of the largest magnitudes, and the first of equal ones,
+// zeros included. Not thread-safe.
 class LargestOfChunks {
  public:
-  // `backend` is not owned and must outlive this object. A device's vectors are
-  // copied to the host, which selects.
-  LargestOfChunks(ChunkLayout layout, Backend* backend);
+  // of_each: the number for each chunk, at least 1. `backend` is not owned and
+  // must outlive this object. A device's vectors are copied to the host, which
+  // selects.
+  LargestOfChunks(ChunkLayout layout, int64_t of_each, Backend* backend);
 
-  int64_t num_chunks() const { return num_chunks_; }
+  int64_t num_selected() const { return num_selected_; }
 
   // Implements Selector::Select. input.target_count is not used.
   absl::Status SelectOfSum(const SelectorInput& input, Selected* selected,
@@ -29,7 +30,8 @@ class LargestOfChunks {
 
  private:
   const ChunkLayout layout_;
-  int64_t num_chunks_ = 0;
+  const int64_t of_each_;
+  int64_t num_selected_ = 0;
   Backend* const backend_;   // Not owned.
   std::vector<float> host_;  // A copy of the device's vector.
 };

@@ -40,6 +40,7 @@ enum class ValueCode : uint8_t {
   kNoValues = 16,  // Positions alone (shared_positions.h).
   // Only the compressor's server-side codec can read it (slice_coder.h).
   kByCompressor = 17,
+  kTwoBitBins = 18,
 };
 
 }  // namespace ps

@@ -36,7 +36,7 @@ class ScaleComSelector final : public Selector {
         part_ends_(PartEndsOf(options)),
         rates_(TensorRates(options)),
         kernels_(&options.backend->sparse()),
-        chunks_(LayOutChunks(rates_, part_ends_), options.backend),
+        chunks_(LayOutChunks(rates_, part_ends_), 1, options.backend),
         top_k_(kernels_) {}
 
   absl::Status Select(const SelectorInput& input, Selected* selected,

@@ -13,7 +13,9 @@ class PartialFeedback final : public Compressor {
  public:
   PartialFeedback(const CompressorOptions& options,
                   std::unique_ptr<Compressor> inner, Tensor fed)
-      : share_(static_cast<float>(options.config.feedback_share())),
+      : share_(static_cast<float>(options.config.feedback_share() *
+                                  options.config.feedback_decay())),
+        rest_(static_cast<float>(options.config.feedback_decay()) - share_),
         backend_(options.backend),
         inner_(std::move(inner)),
         fed_(std::move(fed)) {}
@@ -33,7 +35,7 @@ class PartialFeedback final : public Compressor {
                         inner_->Compress(gradient, &fed_));
     if (encoded.stats.non_finite) return encoded;
     PS_RETURN_IF_ERROR(kernels.AddScaled(
-        {residual->data(), 1 - share_}, {fed_.data(), 1}, n, residual->data()));
+        {residual->data(), rest_}, {fed_.data(), 1}, n, residual->data()));
     return encoded;
   }
 
@@ -43,7 +45,8 @@ class PartialFeedback final : public Compressor {
   }
 
  private:
-  const float share_;
+  const float share_;       // Of the residual, that is added to the gradient.
+  const float rest_;        // What else is kept of it.
   Backend* const backend_;  // Not owned.
   const std::unique_ptr<Compressor> inner_;
   Tensor fed_;  // [n], the share of the residual, and its remainder.

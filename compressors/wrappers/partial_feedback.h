@@ -1,10 +1,12 @@
-// Adds only a share beta of the residual to each gradient, and keeps the rest:
-// a low-pass filter on what is sent late, for noisy gradients (Chen et al.,
-// "ScaleCom", NeurIPS 2020, section 3.2).
+// Adds less than the residual to each gradient: a share beta of it, keeping the
+// rest, which is a low-pass filter on what is sent late, for noisy gradients
+// (Chen et al., "ScaleCom", NeurIPS 2020, section 3.2); and forgets all of it
+// but a share delta, so that what is sent late is not too old (Sarfi et al.,
+// "SparseLoCo", arXiv 2508.15706, section 3).
 //
 // With gradient g and residual e, element by element:
-//     u = beta e + g;    e <- e + g - sent
-// where the inner compressor chooses what is sent from u. The paper keeps m =
+//     u = beta delta e + g;    e <- delta e + g - sent
+// where the inner compressor chooses what is sent from u. ScaleCom keeps m =
 // beta e: its update m <- (1 - beta) m + beta (u - sent) is the same.
 #ifndef COMPRESSORS_WRAPPERS_PARTIAL_FEEDBACK_H_
 #define COMPRESSORS_WRAPPERS_PARTIAL_FEEDBACK_H_
@@ -16,8 +18,9 @@
 
 namespace ps {
 
-// Creates the wrapper. beta: config.feedback_share. The invariant of
-// compressors holds up to rounding. Costs two passes and one vector. State:
+// Creates the wrapper. beta: config.feedback_share; delta:
+// config.feedback_decay. The invariant of compressors holds, for delta e and up
+// to rounding. Costs two passes and one vector. State:
 // that of `inner`. Errors: kResourceExhausted.
 absl::StatusOr<std::unique_ptr<Compressor>> NewPartialFeedback(
     const CompressorOptions& options, std::unique_ptr<Compressor> inner);

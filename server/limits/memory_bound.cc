@@ -26,7 +26,7 @@ constexpr int64_t kOtherBytes = 64 * kMebibyte;
 constexpr int64_t kProgramBytes = 64 * kMebibyte;
 constexpr int64_t kBytesAThread = 4 * kMebibyte;
 // The bytes per element of a thread's shared scratch memory: gradient, index,
-// sum, and the compressor's.
+// count, and the compressor's.
 constexpr int64_t kSharedBytesAnElement = 32;
 // The bytes per slice: names, segments, and for each worker its progress.
 constexpr int64_t kBytesASlice = 4096;

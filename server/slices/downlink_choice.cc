@@ -53,6 +53,7 @@ DownlinkConfig ChosenDownlink(const JobConfig& job) {
     compressor->clear_momentum_correction();
     compressor->clear_clip_norm();
     compressor->clear_feedback_share();
+    compressor->clear_feedback_decay();
     compressor->clear_warmup();
   } else {
     chosen.set_mode(DownlinkConfig::WEIGHTS);

@@ -142,11 +142,15 @@ absl::Status SliceWeights::Init() {
   return absl::OkStatus();
 }
 
-void SliceWeights::Average(float* sums, int64_t n) const {
+void SliceWeights::Average(float* sums, int64_t n, const int* counts) const {
   if (options_.rule == UpdateRule::kOptimizer &&
       options_.config->optimizer().majority_vote()) {
     // If no worker sent anything, there was no vote; that is not a tie.
     if (sent_elements_ > 0) TakeMajority(sums, n);
+  } else if (counts != nullptr) {
+    for (int64_t i = 0; i < n; ++i) {
+      sums[i] /= static_cast<float>(std::max(counts[i], 1));
+    }
   } else if (num_workers_ > 1) {
     const float divisor = static_cast<float>(num_workers_);
     for (int64_t i = 0; i < n; ++i) sums[i] /= divisor;
@@ -167,8 +171,11 @@ void SliceWeights::SumTouched(const GradientPayloads& gradients,
                               ServerTimings* timings) {
   PhaseClock clock;
   thread_local TouchedSum sum;
-  sum.Sum(gradients.payloads, options_.num_elements, &indices_, &gradient_);
-  Average(gradient_.data(), static_cast<int64_t>(gradient_.size()));
+  thread_local std::vector<int> counts;
+  sum.Sum(gradients.payloads, options_.num_elements, &indices_, &gradient_,
+          averages_senders() ? &counts : nullptr);
+  Average(gradient_.data(), static_cast<int64_t>(gradient_.size()),
+          averages_senders() ? counts.data() : nullptr);
   clock.AddTo(&timings->sum);
 }
 
@@ -179,8 +186,23 @@ void SliceWeights::SumAll(const GradientPayloads& gradients,
   for (const PayloadPieces* payload : gradients.payloads) {
     AddPayload(*payload, gradient_.data());
   }
-  Average(gradient_.data(), options_.num_elements);
+  thread_local std::vector<int> counts;
+  if (averages_senders()) CountSenders(gradients.payloads, &counts);
+  Average(gradient_.data(), options_.num_elements,
+          averages_senders() ? counts.data() : nullptr);
   clock.AddTo(&timings->sum);
+}
+
+void SliceWeights::CountSenders(
+    const std::vector<const PayloadPieces*>& payloads,
+    std::vector<int>* counts) const {
+  counts->assign(options_.num_elements, 0);
+  for (const PayloadPieces* payload : payloads) {
+    SparsePayloadReader reader(*payload);
+    while (reader.Next()) {
+      for (const uint32_t index : reader.indices()) ++(*counts)[index];
+    }
+  }
 }
 
 void SliceWeights::SumAndStep(const GradientPayloads& gradients,

@@ -108,11 +108,18 @@ class SliceWeights {
   bool layer_wise() const {
     return optimizer_ != nullptr && optimizer_->layer_wise();
   }
-  // Turns sums into means or into majority votes.
-  void Average(float* sums, int64_t n) const;
+  // Turns sums into means or into majority votes. counts: how many have sent
+  // each element; null: all have.
+  void Average(float* sums, int64_t n, const int* counts = nullptr) const;
   // Returns memory for the new weights, which contains the old ones.
   float* WritableWeights();
 
+  bool averages_senders() const {
+    return options_.config->consistency().mean() == ConsistencyConfig::SENDERS;
+  }
+  // Sets counts[i] to how many payloads have element i.
+  void CountSenders(const std::vector<const PayloadPieces*>& payloads,
+                    std::vector<int>* counts) const;
   void SumTouched(const GradientPayloads& gradients, ServerTimings* timings);
   void SumAll(const GradientPayloads& gradients, ServerTimings* timings);
   // Like SumAll and then Step, in pieces that stay in the cache.

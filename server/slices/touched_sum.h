@@ -15,17 +15,24 @@ class TouchedSum {
  public:
   // Replaces *indices by those of all elements of the payloads, in ascending
   // order, and *sums by the sums there, including those that are 0: 0 and then
-  // each payload's value, in the order of the payloads. The payloads are valid,
+  // each payload's value, in the order of the payloads. If `counts` is not
+  // null, also sets it to how many payloads have each. The payloads are valid,
   // have the same dense_size, and are not dense.
   void Sum(const std::vector<const PayloadPieces*>& payloads,
            int64_t dense_size, std::vector<uint32_t>* indices,
-           std::vector<float>* sums);
+           std::vector<float>* sums, std::vector<int>* counts = nullptr);
 
  private:
+  template <bool kCounts>
+  void SumBlocks(const std::vector<const PayloadPieces*>& payloads,
+                 int64_t dense_size, std::vector<uint32_t>* indices,
+                 std::vector<float>* sums, std::vector<int>* counts);
+
   // Positions that are summed together, so that their sums stay in the cache.
   static constexpr int64_t kBlock = int64_t{1} << 17;
 
   std::vector<float> sums_;  // [kBlock]; 0 between two blocks.
+  std::vector<int> counts_;  // The same.
   TouchedSet touched_;
 };
 

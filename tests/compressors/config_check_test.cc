@@ -243,7 +243,8 @@ std::string FeedbackProblem(absl::string_view compressor) {
 }
 
 TEST(CombinationTest, BiasedValueCodesNeedErrorFeedback) {
-  for (const char* code : {"sign", "onebit", "two_bit_threshold"}) {
+  for (const char* code :
+       {"sign", "onebit", "two_bit_threshold", "two_bit_bins"}) {
     for (const char* name : {"none", "topk"}) {
       const std::string config =
           absl::StrCat("name: '", name, "' value_code: '", code, "' ");

@@ -46,7 +46,8 @@ class ExamplesTest(unittest.TestCase):
         self.assertGreater(accuracy, 0.9, out)
 
     def test_mini_gpt_learns(self):
-        for job, steps in ('mini_gpt', 60), ('local_sgd', 60), ('diloco', 100):
+        for job, steps in (('mini_gpt', 60), ('local_sgd', 60), ('diloco', 100),
+                           ('sparse_loco', 90)):
             out = self.run_example('mini_gpt', '--steps=%d' % steps, '--width=32',
                                    job=job)
             losses = [float(loss) for loss in re.findall(r'step \d+ loss ([0-9.]+)', out)]

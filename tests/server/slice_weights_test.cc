@@ -129,6 +129,25 @@ TEST_F(SliceWeightsTest, LongSlicesAreAddedInStretchesAsAWhole) {
   }
 }
 
+// Three workers, of which one, two, all or none send an element: with an
+// optimizer that touches only those, with one that touches all, and beside a
+// push of all elements.
+TEST_F(SliceWeightsTest, TheMeanMayBeOfThoseThatSend) {
+  config_.mutable_consistency()->set_mean(ConsistencyConfig::SENDERS);
+  Pushes pushes;
+  pushes.AddSparse({0, 1, 3}, {6, 6, 6}, 5);
+  pushes.AddSparse({1, 3}, {2, 3}, 5);
+  pushes.AddSparse({3}, {-3}, 5);
+  EXPECT_THAT(Decoded(Update(Make({0, 0, 0, 0, 0}).get(), pushes)),
+              ElementsAre(-6, -4, 0, -2, 0));
+  config_.mutable_optimizer()->set_name("momentum");
+  EXPECT_THAT(Decoded(Update(Make({0, 0, 0, 0, 0}).get(), pushes)),
+              ElementsAre(-6, -4, 0, -2, 0));
+  pushes.AddDense({2, 1, 5, 2, 1});
+  EXPECT_THAT(Decoded(Update(Make({0, 0, 0, 0, 0}).get(), pushes)),
+              ElementsAre(-4, -3, -5, -2, -1));
+}
+
 TEST_F(SliceWeightsTest, AnAnswerOnItsWayKeepsItsValues) {
   const auto weights = Make({0, 0});
   Pushes pushes;

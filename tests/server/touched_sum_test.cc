@@ -50,6 +50,13 @@ TEST(TouchedSum, AddsInOrderAndForgets) {
   EXPECT_THAT(indices, ElementsAre(3, 64, 128, 299));
   // 1e8 + 1 rounds to 1e8. Elements whose sum is 0 were touched as well.
   EXPECT_THAT(values, ElementsAre(0, 0, 5, 2));
+  std::vector<int> counts = {7};
+  sum.Sum({&pieces[0], &pieces[1], &pieces[2]}, 300, &indices, &values,
+          &counts);
+  EXPECT_THAT(values, ElementsAre(0, 0, 5, 2));
+  EXPECT_THAT(counts, ElementsAre(3, 2, 1, 1));
+  sum.Sum({&pieces[1]}, 300, &indices, &values, &counts);
+  EXPECT_THAT(counts, ElementsAre(1, 1));
   sum.Sum({&pieces[1]}, 300, &indices, &values);
   EXPECT_THAT(indices, ElementsAre(3, 128));
   EXPECT_THAT(values, ElementsAre(1, 5));

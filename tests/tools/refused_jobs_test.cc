@@ -170,6 +170,11 @@ TEST(RefusedJobs, WithScaleCom) {
          "optimizer.learning_rate=1"},
         "compressor.feedback_share is 0.5; must be 1 with "
         "worker_optimizer"},
+       {{"compressor.feedback_decay=0.5", "worker_optimizer.name=sgd",
+         "optimizer.learning_rate=1"},
+        "compressor.feedback_decay is 0.5; must be 1 with worker_optimizer, "
+        "whose own weights are ahead of the servers' by the residual, unless "
+        "worker_optimizer.step_ahead is 0"},
        {{"downlink.mode=COMPRESSED", "downlink.compressor.name=topk",
          "downlink.compressor.feedback_share=0.5"},
         "downlink.compressor.feedback_share is 0.5; must be 1"}});

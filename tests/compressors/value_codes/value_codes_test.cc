@@ -94,6 +94,10 @@ TEST(ValueBytesTest, ExamplesAreThoseOfTheDocument) {
   EXPECT_EQ(Hex(Code(ValueCodes("sign"), v)), "0000a03f02");
   EXPECT_EQ(Hex(Code(ValueCodes("onebit"), v)), "0000603f0000004002");
   EXPECT_EQ(Hex(Code(ValueCodes("two_bit_threshold"), v)), "0000003fe0");
+  EXPECT_EQ(Hex(Code(ValueCodes("two_bit_bins"), v)),
+            "0000803e0000c03f"
+            "0000004000000000"
+            "60");
   EXPECT_EQ(Hex(Code(ValueCodes("int8_block"), v)),
             "0800000000020000"
             "000000405fff10");
@@ -120,6 +124,31 @@ TEST(TwoBitThresholdTest, ExampleOfMxnet) {
   EXPECT_THAT(coded.decoded, ElementsAre(0.5f, -0.5f, 0, 0.5f, -0.5f));
   EXPECT_THAT(coded.lost,
               ElementsAre(0.6f - 0.5f, 0, 0.4f, 1.7f - 0.5f, -2.5f));
+}
+
+// Each bin's error is the distance from its mean. The variances that quantizers
+// at these borders keep of the laws' are known: of half a normal law, cut at
+// its mean, and of an exponential law.
+TEST(TwoBitBinsTest, SendsTheMeansOfItsBins) {
+  const CodedValues coded =
+      Code(ValueCodes("two_bit_bins"), {1, 2, 9, -4, -4, 0, -0.0f, -10});
+  EXPECT_THAT(coded.decoded,
+              ElementsAre(0.75f, 0.75f, 9, -4, -4, 0.75f, 0.75f, -10));
+  EXPECT_THAT(coded.lost,
+              ElementsAre(0.25f, 1.25f, 0, 0, 0, -0.75f, -0.75f, 0));
+  constexpr int64_t kSize = 300000;
+  const std::pair<const char*, double> kLeft[] = {{"gaussian", 0.118},
+                                                  {"laplace", 0.179}};
+  for (const auto& [law, left] : kLeft) {
+    const std::vector<float> v = MakeVector(law, kSize, 4);
+    const std::vector<float> zeros(kSize, 0);
+    const auto error = [&v, &zeros](const char* code) {
+      return SquaredDistance(Code(ValueCodes(code), v).decoded, v) /
+             SquaredDistance(v, zeros);
+    };
+    EXPECT_NEAR(error("two_bit_bins"), left, 0.005) << law;
+    EXPECT_LT(error("two_bit_bins"), 0.5 * error("onebit")) << law;
+  }
 }
 
 TEST(TernaryBytesTest, FiveDigitsAByte) {
@@ -221,6 +250,7 @@ TEST(ValueBytesTest, SizesAreThoseOfTheirFormulas) {
     EXPECT_EQ(size(ValueCodes("sign")), 4 + (n + 7) / 8);
     EXPECT_EQ(size(ValueCodes("onebit")), 8 + (n + 7) / 8);
     EXPECT_EQ(size(ValueCodes("two_bit_threshold")), 4 + (n + 3) / 4);
+    EXPECT_EQ(size(ValueCodes("two_bit_bins")), 16 + (n + 3) / 4);
     EXPECT_EQ(size(ValueCodes("ternary")), 4 + (n + 4) / 5);
     EXPECT_EQ(size(ValueCodes("natural")), (9 * n + 7) / 8);
     for (const char* code :
@@ -251,7 +281,8 @@ TEST(ValueFaultsTest, AreNamed) {
     return Code(ValueCodes(code), {1.5f, -2.0f, 0.0f}).payload;
   };
   // The highest byte of a scale at 32: negative, and infinite or NaN.
-  for (const char* code : {"sign", "onebit", "ternary", "two_bit_threshold"}) {
+  for (const char* code :
+       {"sign", "onebit", "ternary", "two_bit_threshold", "two_bit_bins"}) {
     EXPECT_THAT(Error(WithByte(payload(code), 35, 0xbf), 3),
                 HasSubstr("a scale is"));
     EXPECT_THAT(Error(WithByte(WithByte(payload(code), 35, 0x7f), 34, 0x80), 3),
@@ -267,6 +298,8 @@ TEST(ValueFaultsTest, AreNamed) {
               HasSubstr("more values"));
   EXPECT_THAT(Error(WithByte(payload("two_bit_threshold"), 36, 0xd0), 3),
               HasSubstr("not finite"));
+  EXPECT_THAT(Error(WithByte(payload("two_bit_bins"), 48, 0x61), 3),
+              HasSubstr("more values"));
   EXPECT_THAT(Error(WithByte(payload("fp16"), 33, 0x7c), 3),
               HasSubstr("not finite"));
   EXPECT_THAT(Error(WithByte(payload("bf16"), 33, 0x7f), 3),

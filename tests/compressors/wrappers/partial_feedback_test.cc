@@ -124,13 +124,36 @@ TEST(PartialFeedbackTest, FiltersNoise) {
   }
 }
 
+// What waits is multiplied by the decay before each gradient is added, and then
+// the ordinary law holds.
+TEST(PartialFeedbackTest, ADecayForgetsOldSteps) {
+  constexpr int64_t kSize = 400;
+  for (const char* const share : {"", " feedback_share: 0.5"}) {
+    Harness harness(OptionsOf(
+        absl::StrCat("name: 'topk' ratio: 0.05 feedback_decay: 0.75", share),
+        kSize));
+    for (int step = 0; step < 20; ++step) {
+      const std::vector<float> before = harness.residual();
+      const std::vector<float> g = MakeVector("gaussian", kSize, step);
+      const std::vector<float> sent = harness.Decode(harness.Compress(g));
+      for (int64_t i = 0; i < kSize; ++i) {
+        ASSERT_NEAR(sent[i] + harness.residual()[i], 0.75f * before[i] + g[i],
+                    1e-5);
+        if (*share == '\0' && sent[i] != 0) ASSERT_EQ(harness.residual()[i], 0);
+      }
+    }
+  }
+}
+
 TEST(PartialFeedbackTest, SharesThatAreNoneAreRefused) {
   for (const char* const bad : {"0", "-0.1", "1.5", "nan"}) {
-    EXPECT_THAT(
-        std::string(Acceptance(CompressorConfigFrom(absl::StrCat(
-                                   "name: 'topk' feedback_share: ", bad)))
-                        .message()),
-        testing::HasSubstr("feedback_share is"));
+    for (const char* const field : {"feedback_share", "feedback_decay"}) {
+      EXPECT_THAT(
+          std::string(Acceptance(CompressorConfigFrom(absl::StrCat(
+                                     "name: 'topk' ", field, ": ", bad)))
+                          .message()),
+          testing::HasSubstr(absl::StrCat(field, " is")));
+    }
   }
   EXPECT_THAT(std::string(Acceptance(CompressorConfigFrom(
                                          "name: 'topk' feedback_share: 0.5 "

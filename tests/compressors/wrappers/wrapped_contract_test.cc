@@ -18,7 +18,7 @@ class WrappedContractTest : public testing::TestWithParam<std::string> {
   HarnessOptions Options(int64_t n) const {
     HarnessOptions options;
     options.config = CompressorConfigFrom(
-        "ratio: 0.02 clip_norm: 50 feedback_share: 0.5 "
+        "ratio: 0.02 clip_norm: 50 feedback_share: 0.5 feedback_decay: 0.9 "
         "momentum_correction { momentum: 0.9 nesterov: true } "
         "warmup { stages: 4 iterations_per_stage: 3 }");
     options.config.set_name(GetParam());
@@ -37,6 +37,7 @@ TEST_P(WrappedContractTest, ObeysTheLawForTheStepOfMomentum) {
       HarnessOptions options = Options(n);
       options.config.clear_clip_norm();
       options.config.clear_feedback_share();
+      options.config.clear_feedback_decay();
       options.config.mutable_momentum_correction()->set_nesterov(nesterov);
       constexpr float kMomentum = 0.9f;
       Harness harness(options);
