@@ -118,7 +118,9 @@ std::string JobText(const JobConfig& job) {
   const ClusterConfig& cluster = job.cluster();
   return absl::StrCat(
       "mode ", AnswersMeans(job) ? "exchange" : "delta", "\nlocal_steps ",
-      job.consistency().local_steps(), "\nsynchronous ",
+      job.consistency().local_steps(), "\nanswer_delay ",
+      job.consistency().answer_delay(), "\nanswer_weight ",
+      job.consistency().answer_weight(), "\nsynchronous ",
       WorkersDrift(job) ? 0 : 1, "\nnum_servers ",
       cluster.has_num_servers() ? cluster.num_servers() : 0,
       "\nstartup_timeout_seconds ", cluster.startup_timeout_seconds(),

@@ -50,7 +50,7 @@ namespace ps {
 
 // Of messages and of the shared block. A training process with another one is
 // refused.
-constexpr int kBridgeProtocol = 3;
+constexpr int kBridgeProtocol = 4;
 
 constexpr size_t kBridgeMessageBytes = 24;  // Without the text.
 constexpr size_t kMaxBridgeText = 4096;

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "common/external_model.h"
 
 namespace ps {
 
@@ -62,6 +63,16 @@ void CheckConsistency(const JobConfig& config, ConfigProblems* problems) {
           "local_steps", consistency.local_steps(),
           "must be 1 without worker_optimizer, whose steps a worker takes "
           "between two pushes");
+  const int delay = consistency.answer_delay();
+  require(delay == 0 || delay < consistency.local_steps(), "answer_delay",
+          delay,
+          absl::StrCat("must be below consistency.local_steps, ",
+                       consistency.local_steps(),
+                       ": the next push needs the answer"));
+  require(
+      delay == 0 || HasExternalModel(config), "answer_delay", delay,
+      "must be 0 unless model.name is \"external\": no other worker goes on "
+      "while it waits");
   require(synchronous || consistency.digest_every() == 0, "digest_every",
           consistency.digest_every(),
           "must be 0 unless consistency.mode is SYNCHRONOUS: workers hold "

@@ -20,6 +20,10 @@ import sys
 import compare_with_ddp
 
 NONE = "compressor.name=none compressor.value_code=fp32"
+SPARSE_LOCO = ("delta consistency.local_steps=15 worker_optimizer.step_ahead=0 "
+               "compressor.name=chunk_topk compressor.ratio=0.015625 "
+               "compressor.chunk_topk.chunk_elements=4096 "
+               "compressor.value_code=two_bit_bins compressor.feedback_decay=0.95")
 SETTINGS = {
     "DDP": "fp32",
     "DDP, fp16 hook": "fp16",
@@ -34,6 +38,9 @@ SETTINGS = {
     "ours, DiLoCo, every 20 steps":
         "delta consistency.local_steps=20 optimizer.name=nesterov "
         "optimizer.learning_rate=0.7 optimizer.momentum=0.9 " + NONE,
+    "ours, means every 15 steps": "delta consistency.local_steps=15 " + NONE,
+    "ours, SparseLoCo, every 15 steps": SPARSE_LOCO,
+    "ours, SparseLoCo, 3 times as long": SPARSE_LOCO,
 }
 
 

@@ -12,11 +12,11 @@ import subprocess
 import threading
 import time
 import weakref
-from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from gradsieve._errors import Error, Forked, Interrupted, ConfigError, error_of
 
-PROTOCOL = 3
+PROTOCOL = 4
 (JOB, SAME, OPEN, FIRST, PULL, BEGIN, READY, WAIT, SERVERS, AVERAGE, STATS, SAVE,
  LOAD, METRICS, FINISH, ABORT) = range(1, 17)
 _NAMES = {JOB: 'JOB', OPEN: 'OPEN', FIRST: 'FIRST', PULL: 'PULL', WAIT: 'WAIT',
@@ -107,6 +107,8 @@ class Session:
         self._lock = threading.Lock()
         self._over = None  # type: Optional[Error]
         self._loss = None  # type: Optional[float]
+        # Called before everything but the wait for a push's answer.
+        self.settle = lambda: None  # type: Callable[[], None]
         self._socket, theirs = socket.socketpair(socket.AF_UNIX,
                                                  socket.SOCK_SEQPACKET)
         self._socket.settimeout(timeout)
@@ -139,6 +141,8 @@ class Session:
         # Whether gradients are exchanged, and not weights.
         self.exchanges = job['mode'] == 'exchange'
         self.local_steps = int(job['local_steps'])
+        self.answer_delay = int(job['answer_delay'])
+        self.answer_weight = float(job['answer_weight'])
         self.synchronous = job['synchronous'] == '1'
 
     @contextlib.contextmanager
@@ -185,6 +189,8 @@ class Session:
     def ask(self, op: int, fd: Optional[int] = None) -> Answer:
         """Sends a message, with a descriptor if one is given, and waits for the
         answer."""
+        if op != WAIT:
+            self.settle()
         self._send(op, 0, b'', fd)
         return self._answer(op)
 
@@ -201,6 +207,7 @@ class Session:
 
     def average(self, values: Sequence[float]) -> List[float]:
         """The means over all workers, as float32."""
+        self.settle()
         means = []  # type: List[float]
         for begin in range(0, len(values), _MAX_TEXT // 4):
             part = values[begin:begin + _MAX_TEXT // 4]

@@ -613,6 +613,7 @@ class _Exchange:
         self.copy_seconds = 0.0
         self._swapped = False
         self._local_steps = 0  # Since the last exchange.
+        self._pushes = False  # Whether a push is not answered.
         self._session = session
         self._optimizer = optimizer
         _check_kinds(optimizer, model)
@@ -644,6 +645,7 @@ class _Exchange:
                 session.ask(_session.FIRST)
             session.ask(_session.PULL)
             self._copy_out(self._out)
+        session.settle = self._take_answer
         if on_step:
             self._wrap_step()
 
@@ -660,6 +662,8 @@ class _Exchange:
         with session.use():
             self._check_unchanged()
             self._local_steps += 1
+            if self._local_steps == session.answer_delay:
+                self._take_answer()
             if self._local_steps < session.local_steps:
                 return
             if self.joins:
@@ -679,8 +683,22 @@ class _Exchange:
         for number, bucket in enumerate(self._buckets):
             self._copy_in(bucket)
             self._session.tell(_session.READY, number)
+        self._pushes = True
+        if self._session.answer_delay == 0:
+            self._take_answer()
+
+    @torch.no_grad()
+    def _take_answer(self) -> None:
+        """Waits for the answer to a push, if there is one that is not answered."""
+        if not self._pushes:
+            return
         self._session.ask(_session.WAIT)
-        self._copy_out(self._out)
+        self._pushes = False
+        if self._session.answer_delay == 0:
+            self._copy_out(self._out)
+            return
+        for (_, parameter), value in zip(self._trained, self._out):
+            parameter.lerp_(value.to(parameter), self._session.answer_weight)
 
     def load(self, saved: bytes) -> None:
         with self._session.use():

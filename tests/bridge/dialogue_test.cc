@@ -281,6 +281,7 @@ TEST(Dialogue, SaysWhatTheJobIs) {
   JobConfig job = Job(3);
   job.set_name("mine");
   job.mutable_consistency()->set_local_steps(4);
+  job.mutable_consistency()->set_answer_delay(3);
   job.mutable_cluster()->set_num_servers(2);
   job.mutable_cluster()->set_startup_timeout_seconds(7.5);
   TrainingProcess process(job, 2);
@@ -290,14 +291,16 @@ TEST(Dialogue, SaysWhatTheJobIs) {
   EXPECT_EQ(answer.b, 3);
   EXPECT_EQ(answer.c, 0);
   EXPECT_EQ(answer.text,
-            "mode delta\nlocal_steps 4\nsynchronous 1\nnum_servers 2\n"
+            "mode delta\nlocal_steps 4\nanswer_delay 3\nanswer_weight 0.5\n"
+            "synchronous 1\nnum_servers 2\n"
             "startup_timeout_seconds 7.5\nname mine\n");
   EXPECT_TRUE(process.Ask(BridgeOp::kFinish).ok());
   EXPECT_TRUE(process.Result().ok());
   TrainingProcess other(ExchangeJob(1), 0);
   other.Tell(BridgeOp::kJob);
   EXPECT_EQ(other.Answer().text,
-            "mode exchange\nlocal_steps 1\nsynchronous 1\nnum_servers 1\n"
+            "mode exchange\nlocal_steps 1\nanswer_delay 0\nanswer_weight 0.5\n"
+            "synchronous 1\nnum_servers 1\n"
             "startup_timeout_seconds 10\nname job\n");
 }
 

@@ -303,6 +303,49 @@ class DeltaTest(unittest.TestCase):
             self.assertLess(largest_difference(history[-1], weights(model)), 1e-5)
             self.assertLess(largest_difference(servers, at_servers), 1e-5)
 
+    def test_answers_may_be_used_some_steps_later(self):
+        more = 'consistency { local_steps: 5 answer_delay: 2 answer_weight: 0.75 }'
+        with Job(more=more) as job:
+            results = job.results(train, SGD, 12)
+        models = [make(seed=0) for rank in range(2)]
+        optimizers = [SGD(model.parameters()) for model in models]
+        for step in range(12):
+            for rank, model in enumerate(models):
+                plain_step(model, optimizers[rank], rank, step)
+            with torch.no_grad():
+                if step % 5 == 4:
+                    servers = {name: (p + q) / 2
+                               for (name, p), q in zip(models[0].named_parameters(),
+                                                       models[1].parameters())}
+                elif step > 4 and step % 5 == 1:
+                    for model in models:
+                        for name, p in model.named_parameters():
+                            p.lerp_(servers[name], 0.75)
+        for model, (history, at_servers, stats) in zip(models, results):
+            self.assertEqual(stats['steps'], 2)
+            self.assertLess(largest_difference(history[-1], weights(model)), 1e-5)
+            self.assertLess(largest_difference(at_servers, servers), 1e-5)
+
+    def test_what_needs_the_answer_has_it_at_once(self):
+        def run(rank):
+            model = make(seed=0)
+            optimizer = SGD(model.parameters())
+            gs.DistributedOptimizer(optimizer, model)
+            for step in range(5):
+                plain_step(model, optimizer, rank, step)
+            own = weights(model)
+            mean = gs.average({'rank': rank})['rank']
+            return own, weights(model), mean
+        more = 'consistency { local_steps: 5 answer_delay: 3 }'
+        with Job(more=more) as job:
+            results = job.results(run)
+        servers = {name: (value + results[1][0][name]) / 2
+                   for name, value in results[0][0].items()}
+        for own, then, mean in results:
+            self.assertEqual(mean, 0.5)
+            half = {name: (value + servers[name]) / 2 for name, value in own.items()}
+            self.assertLess(largest_difference(then, half), 1e-5)
+
     def test_ranks_that_join_take_different_numbers_of_steps(self):
         def uneven(rank, how_many):
             model = make(seed=rank)
