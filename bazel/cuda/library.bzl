@@ -100,13 +100,12 @@ def cuda_library(
         srcs,
         device_hdrs = [],
         host_srcs = [],
-        without_cuda = [],
         deps = [],
         cuda_deps = [],
         nvcc_copts = [],
         alwayslink = 0,
         visibility = None):
-    """A library with device code where there is a toolkit.
+    """A library with device code where there is a toolkit; else its headers.
 
     NAME_ptx has the kernels for tests that run them on the CPU
     (tests/ptx/README.md).
@@ -119,9 +118,6 @@ def cuda_library(
       device_hdrs: headers that only the .cu files include. Labels of other
         packages' files, or of filegroups, too.
       host_srcs: .cc files of the library, which may include CUDA's headers.
-      without_cuda: .cc files that define what `hdrs` declare for a machine
-        without the toolkit (each function returns an error that says so). Where
-        there are none, the library is empty there.
       deps: cc_library targets.
       cuda_deps: those that only the build with CUDA needs.
       nvcc_copts: more options for nvcc.
@@ -133,9 +129,8 @@ def cuda_library(
     if not CUDA_FOUND:
         cc_library(
             name = name,
-            srcs = without_cuda,
             hdrs = hdrs,
-            deps = deps if without_cuda or hdrs else [],
+            deps = deps if hdrs else [],
             visibility = visibility,
         )
         return

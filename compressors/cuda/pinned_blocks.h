@@ -8,14 +8,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/time/time.h"
 #include "common/status_macros.h"
 #include "tensor/cuda/cuda_memory.h"
-#include "tensor/cuda/pinned_ring.h"
 
 namespace ps {
 
@@ -27,27 +24,34 @@ class PinnedBlocks {
   // allocates one if there is none. Unused blocks that are too small are
   // released. No queued work may use a block when its last handle is dropped.
   absl::StatusOr<std::shared_ptr<uint8_t[]>> Acquire(int64_t size_bytes) {
-    const auto is_small = [size_bytes](const Block& block) {
-      return block->buffer_bytes() < size_bytes;
-    };
     for (const Block& block : blocks_) {
-      if (is_small(block)) continue;
-      auto free = block->Acquire(absl::ZeroDuration());
-      if (free.ok()) return free;
+      if (block.size >= size_bytes && IsUnused(block)) return block.bytes;
     }
     blocks_.erase(std::remove_if(blocks_.begin(), blocks_.end(),
-                                 [&](const Block& block) {
-                                   return is_small(block) &&
-                                          block->num_free() == 1;
+                                 [size_bytes](const Block& block) {
+                                   return block.size < size_bytes &&
+                                          IsUnused(block);
                                  }),
                   blocks_.end());
-    PS_ASSIGN_OR_RETURN(Block block, NewPinnedRing(1, size_bytes));
-    blocks_.push_back(std::move(block));
-    return blocks_.back()->Acquire(absl::ZeroDuration());
+    Block block;
+    block.size = size_bytes;
+    PS_ASSIGN_OR_RETURN(block.bytes, AllocatePinnedBytes(size_bytes));
+    blocks_.push_back(block);
+    return block.bytes;
   }
 
  private:
-  using Block = std::unique_ptr<PinnedRing>;  // Of one buffer.
+  struct Block {
+    std::shared_ptr<uint8_t[]> bytes;
+    int64_t size = 0;
+  };
+
+  static bool IsUnused(const Block& block) {
+    if (block.bytes.use_count() != 1) return false;
+    // As in PayloadBuffer::unique: the last reader's reads come before this.
+    const std::shared_ptr<uint8_t[]> acquire = block.bytes;
+    return true;
+  }
 
   std::vector<Block> blocks_;
 };

@@ -46,14 +46,11 @@ absl::StatusOr<std::shared_ptr<void>> AllocatePinnedMemory(
   });
 }
 
-absl::StatusOr<std::unique_ptr<PinnedRing>> NewPinnedRing(
-    int num_buffers, int64_t buffer_bytes) {
-  PinnedRingOptions options;
-  options.num_buffers = num_buffers;
-  options.buffer_bytes = buffer_bytes;
-  options.allocate = NewPinnedMemory;
-  options.free = FreePinnedMemory;
-  return PinnedRing::Create(options);
+absl::StatusOr<std::shared_ptr<uint8_t[]>> AllocatePinnedBytes(
+    int64_t size_bytes) {
+  PS_ASSIGN_OR_RETURN(void* const memory, NewPinnedMemory(size_bytes));
+  return std::shared_ptr<uint8_t[]>(static_cast<uint8_t*>(memory),
+                                    FreePinnedMemory);
 }
 
 absl::StatusOr<int64_t> ShareOfDeviceMemory(int num_sharers) {

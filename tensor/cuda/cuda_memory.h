@@ -11,7 +11,6 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "tensor/cuda/pinned_ring.h"
 
 namespace ps {
 
@@ -26,9 +25,10 @@ absl::StatusOr<std::shared_ptr<void>> AllocateDeviceMemory(int64_t size_bytes);
 absl::StatusOr<std::shared_ptr<void>> AllocatePinnedMemory(int64_t size_bytes,
                                                            cudaStream_t stream);
 
-// A ring whose buffers are pinned.
-absl::StatusOr<std::unique_ptr<PinnedRing>> NewPinnedRing(int num_buffers,
-                                                          int64_t buffer_bytes);
+// Pinned host memory that no work may use when its last handle is dropped, in
+// any thread.
+absl::StatusOr<std::shared_ptr<uint8_t[]>> AllocatePinnedBytes(
+    int64_t size_bytes);
 
 // How much memory of the current device one of `num_sharers` equal users should
 // take in total: nine tenths of an even share of the whole, since the driver,

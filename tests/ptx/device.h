@@ -74,9 +74,6 @@ int64_t NumWaits();
 // write them.
 std::vector<std::string> TakeLaunches();
 
-// Number of times that the time between two events was asked for.
-int64_t NumTimings();
-
 }  // namespace ptx
 
 #endif  // TESTS_PTX_DEVICE_H_

@@ -48,7 +48,6 @@ cudaError_t failure = cudaSuccess;
 int64_t num_calls = 0;
 int64_t num_launches = 0;
 int64_t num_waits = 0;
-int64_t num_timings = 0;
 bool default_stream_allowed = false;
 
 thread_local cudaError_t last_error = cudaSuccess;
@@ -160,7 +159,6 @@ void FailCallsAfter(int num_calls, cudaError_t error) {
 int64_t NumCalls() { return num_calls; }
 int64_t NumLaunches() { return num_launches; }
 int64_t NumWaits() { return num_waits; }
-int64_t NumTimings() { return num_timings; }
 
 extern "C" {
 
@@ -226,17 +224,6 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   stream = Named(stream);
   Require(stream->capture == nullptr, "an event within a capture");
   *event = {stream, stream->num_queued};
-  return Call();
-}
-
-// Each piece of work takes a millisecond.
-cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start,
-                                 cudaEvent_t end) {
-  const CallLock lock;
-  ++num_timings;
-  Require(start->stream == end->stream, "events of two streams");
-  if (end->stream->num_done() < end->after) return cudaErrorNotReady;
-  *milliseconds = static_cast<float>(end->after - start->after);
   return Call();
 }
 
