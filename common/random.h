@@ -45,7 +45,7 @@ class RandomStream {
   }
 
   // Returns a number that is uniform in [0, n), without bias; n at least 1.
-  PS_HOST_DEVICE uint64_t Below(uint64_t n) {
+  uint64_t Below(uint64_t n) {
     uint64_t x = 0;
     while (!TryBelow(n, &x)) {
     }

@@ -120,8 +120,8 @@ struct TailFits {
     return law == TailLaw::kGammaPareto || law == TailLaw::kClosedGammaPareto;
   }
 
-  PS_HOST_DEVICE bool Magnitudes(const TailSample& sample, double density,
-                                 double* threshold) const {
+  bool Magnitudes(const TailSample& sample, double density,
+                  double* threshold) const {
     return Magnitudes(sample, density, quantiles_internal::SolveSurvival(),
                       threshold);
   }

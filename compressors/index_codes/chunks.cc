@@ -6,11 +6,11 @@
 #include <memory>
 #include <optional>
 
+#include "absl/numeric/bits.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "compressors/index_codes/index_codec.h"
 #include "compressors/payload/bit_stream.h"
-#include "compressors/payload/bits.h"
 
 namespace ps {
 namespace {
@@ -20,7 +20,8 @@ constexpr int64_t kRunHeaderBytes = 8;
 
 // Returns the number of bits of an offset in a chunk.
 int PlaceBits(int64_t chunk_size) {
-  return BitWidth(static_cast<uint32_t>(chunk_size - 1));
+  return static_cast<int>(
+      absl::bit_width(static_cast<uint32_t>(chunk_size - 1)));
 }
 
 int64_t PlaceBytes(const ChunkRun& run) {

@@ -7,10 +7,20 @@
 #include "common/status_macros.h"
 #include "compressors/index_codes/gaps.h"
 #include "compressors/index_codes/index_codec.h"
-#include "compressors/index_codes/index_sizes.h"
 
 namespace ps {
 namespace {
+
+// LEB128's number of payload bits per byte, and the bit that announces more
+// bytes.
+constexpr int kVarintBits = 7;
+constexpr uint32_t kVarintMore = 0x80;
+
+int VarintBytes(uint32_t x) {
+  int bytes = 1;
+  for (; x >= kVarintMore; x >>= kVarintBits) ++bytes;
+  return bytes;
+}
 
 class DeltaVarintDecoder final : public IndexDecoder {
  public:

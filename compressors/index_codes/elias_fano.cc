@@ -9,11 +9,29 @@
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "compressors/index_codes/index_codec.h"
-#include "compressors/index_codes/index_sizes.h"
 #include "compressors/payload/bit_stream.h"
 
 namespace ps {
 namespace {
+
+// The layout follows from the header alone.
+struct EliasFanoLayout {
+  EliasFanoLayout(int64_t count, int64_t dense_size) {
+    if (count == 0) return;
+    // floor(log2(dense_size / count)).
+    for (int64_t rest = dense_size / count; rest > 1; rest /= 2) ++low_bits;
+    max_high = (dense_size - 1) >> low_bits;
+    low_bytes = BytesOfBits(count * low_bits);
+    high_bytes = BytesOfBits(count + max_high);
+  }
+
+  int64_t total_bytes() const { return low_bytes + high_bytes; }
+
+  int low_bits = 0;  // At most 31.
+  int64_t max_high = 0;
+  int64_t low_bytes = 0;
+  int64_t high_bytes = 0;
+};
 
 class EliasFanoDecoder final : public IndexDecoder {
  public:

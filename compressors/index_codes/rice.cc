@@ -10,11 +10,33 @@
 #include "common/status_macros.h"
 #include "compressors/index_codes/gaps.h"
 #include "compressors/index_codes/index_codec.h"
-#include "compressors/index_codes/index_sizes.h"
 #include "compressors/payload/bit_stream.h"
 
 namespace ps {
 namespace {
+
+// One byte with the parameter precedes the code words.
+constexpr int kParameterBytes = 1;
+constexpr int kMaxParameter = 31;
+
+// Returns the k that minimizes the expected code length if each position is
+// taken with probability p: the smallest k with (1 - p)^(2^k) < (sqrt(5) - 1) /
+// 2 (Kiely, "Selecting the Golomb parameter in Rice coding", IPN Progress
+// Report 42-159, 2004). It takes one division and repeated squaring, which IEEE
+// 754 rounds alike everywhere; readers recompute it.
+int RiceParameter(int64_t count, int64_t dense_size) {
+  constexpr double kGoldenRatioLessOne = 0.6180339887498949;
+  if (count == 0) return 0;
+  // The probability that none of 2^k positions is taken.
+  double none_taken =
+      static_cast<double>(dense_size - count) / static_cast<double>(dense_size);
+  int k = 0;
+  while (none_taken >= kGoldenRatioLessOne && k < kMaxParameter) {
+    none_taken *= none_taken;
+    ++k;
+  }
+  return k;
+}
 
 class RiceDecoder final : public IndexDecoder {
  public:
@@ -22,7 +44,7 @@ class RiceDecoder final : public IndexDecoder {
       : dense_size_(static_cast<uint64_t>(info.dense_size)),
         k_(RiceParameter(info.count, info.dense_size)),
         bits_(bytes),
-        written_k_(static_cast<int>(bits_.Read(8 * kRiceParameterBytes))) {}
+        written_k_(static_cast<int>(bits_.Read(8 * kParameterBytes))) {}
 
   absl::Status Next(absl::Span<uint32_t> indices) override {
     if (written_k_ != k_ || bits_.past_end()) {
@@ -91,13 +113,13 @@ class RiceCodec final : public IndexCodec {
     const int k = RiceParameter(list.count(), list.dense_size);
     int64_t bits = list.count() * (k + 1);
     ForEachGap(list, [&bits, k](uint32_t skipped) { bits += skipped >> k; });
-    return kRiceParameterBytes + BytesOfBits(bits);
+    return kParameterBytes + BytesOfBits(bits);
   }
 
   void Encode(const IndexList& list, uint8_t* out) const override {
     const int k = RiceParameter(list.count(), list.dense_size);
     *out = static_cast<uint8_t>(k);
-    BitWriter writer(out + kRiceParameterBytes);
+    BitWriter writer(out + kParameterBytes);
     ForEachGap(list, [&writer, k](uint32_t skipped) {
       constexpr uint32_t kOnesAtOnce = 31;
       uint32_t ones = skipped >> k;

@@ -5,11 +5,11 @@
 #include <limits>
 #include <utility>
 
+#include "absl/numeric/bits.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "compressors/lgc/autoencoder.h"
 #include "compressors/payload/bit_stream.h"
-#include "compressors/payload/bits.h"
 #include "compressors/payload/piece_reader.h"
 
 namespace ps {
@@ -105,7 +105,9 @@ absl::StatusOr<std::vector<uint32_t>> UnpackedBits(absl::string_view bytes,
 }
 
 int PlaceBits(int64_t num_coded) {
-  return num_coded < 2 ? 0 : BitWidth(static_cast<uint32_t>(num_coded - 1));
+  return num_coded < 2 ? 0
+                       : static_cast<int>(absl::bit_width(
+                             static_cast<uint32_t>(num_coded - 1)));
 }
 
 }  // namespace

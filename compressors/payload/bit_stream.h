@@ -9,10 +9,14 @@
 #include <cstring>
 
 #include "absl/types/span.h"
-#include "compressors/payload/bits.h"
 #include "compressors/payload/piece_reader.h"
 
 namespace ps {
+
+inline int64_t BytesOfBits(int64_t bits) { return (bits + 7) / 8; }
+
+// Returns a word with the lowest `bits` bits set; bits is at most 63.
+inline uint64_t LowBits(int bits) { return (uint64_t{1} << bits) - 1; }
 
 // Writes forward from `out`, which must have space for all bits.
 class BitWriter {

@@ -11,9 +11,20 @@
 #include "absl/numeric/bits.h"
 #include "absl/types/span.h"
 #include "compressors/payload/piece_reader.h"
-#include "compressors/value_codes/bit_string.h"
 
 namespace ps {
+
+// The lowest `length` bits of `bits`, highest first; no other bits are set.
+// length is at most 64.
+struct BitString {
+  uint64_t bits = 0;
+  int length = 0;
+};
+
+// Returns a followed by b: at most 64 bits together. b must have fewer than 64.
+inline BitString Concatenate(BitString a, BitString b) {
+  return {a.bits << b.length | b.bits, a.length + b.length};
+}
 
 // Writes forward from `out`, which must have space for all bits.
 class HighBitWriter {

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compressors/value_codes/level_descent.h"
+#include "common/random.h"
+#include "compressors/value_codes/fitted_levels.h"
 #include "compressors/value_codes/level_loops.h"
 #include "compressors/value_codes/philox.h"
 #include "compressors/value_codes/value_sums.h"
@@ -15,7 +16,10 @@ namespace {
 constexpr int64_t kBlock = 1024;
 
 // Number of sums and maxima that a processor can compute at once.
-constexpr size_t kLanes = kNormLanes;
+constexpr size_t kLanes = 8;
+
+// The maximum number of magnitudes that levels are fitted to.
+constexpr size_t kMaxSample = 16384;
 
 float EuclideanNorm(absl::Span<const float> values) {
   double sums[kLanes] = {};  // Squares of floats stay in range.
@@ -28,7 +32,9 @@ float EuclideanNorm(absl::Span<const float> values) {
   for (size_t i = whole; i < values.size(); ++i) {
     sums[i - whole] += double{values[i]} * values[i];
   }
-  return EuclideanNormOf(sums);
+  double sum = 0;
+  for (const double lane : sums) sum += lane;
+  return EuclideanNormOf(sum);
 }
 
 float LargestMagnitude(absl::Span<const float> values) {
@@ -99,10 +105,13 @@ std::vector<uint64_t> SampleMagnitudes(absl::Span<const float> values,
                                        absl::Span<const float> scales,
                                        int64_t bucket_size,
                                        uint64_t random_key) {
-  const int64_t count = static_cast<int64_t>(values.size());
-  std::vector<uint64_t> sample(SampleSize(count));
-  for (int64_t k = 0; k < SampleSize(count); ++k) {
-    const int64_t i = SampledPlace(random_key, count, k);
+  constexpr uint64_t kPurpose = 0x616c71;  // "alq"
+  const uint64_t key = RandomKey(kPurpose, random_key);
+  std::vector<uint64_t> sample(std::min(values.size(), kMaxSample));
+  for (size_t k = 0; k < sample.size(); ++k) {
+    const size_t begin = values.size() * k / sample.size();
+    const size_t end = values.size() * (k + 1) / sample.size();
+    const size_t i = begin + RandomStream(key, k).Below(end - begin);
     const float scale = scales[i / bucket_size];
     sample[k] = WeightedMagnitude(RelativeMagnitude(values[i], scale), scale);
   }

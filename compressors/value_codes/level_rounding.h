@@ -33,9 +33,9 @@ struct LevelRounding {
 void RoundToLevels(const LevelRounding& rounding, absl::Span<float> values,
                    absl::Span<uint8_t> codes);
 
-// Returns the sample to fit levels to (level_descent.h): one value, drawn by
-// random_key, from each of at most kMaxSample equally long ranges. These are
-// all values if there are no more than kMaxSample.
+// Returns the sample to fit levels to (fitted_levels.h): one value, drawn by
+// random_key, from each of at most 16384 equally long ranges. These are all
+// values if there are no more than that.
 std::vector<uint64_t> SampleMagnitudes(absl::Span<const float> values,
                                        absl::Span<const float> scales,
                                        int64_t bucket_size,

@@ -10,6 +10,35 @@
 namespace ps {
 namespace {
 
+bool IsOmega(LevelLayout layout) {
+  return layout == LevelLayout::kOmegaSparse ||
+         layout == LevelLayout::kOmegaDense;
+}
+
+bool IsSparse(LevelLayout layout) {
+  return layout == LevelLayout::kGammaSparse ||
+         layout == LevelLayout::kOmegaSparse;
+}
+
+// Returns the integer code of k, at least 1.
+BitString EliasInteger(bool omega, uint32_t k) {
+  return omega ? EliasOmega(k) : EliasGamma(k);
+}
+
+// Returns the bits that a layout writes for a level code of `bits` bits; a
+// negative 0 is invalid. The sparse layout writes this after the gap, for
+// levels above 0 only.
+BitString SparseLevel(bool omega, int bits, uint32_t code) {
+  const uint32_t level = code & static_cast<uint32_t>(NumLevels(bits));
+  return Concatenate({code >> (bits - 1), 1}, EliasInteger(omega, level));
+}
+
+BitString DenseLevel(bool omega, int bits, uint32_t code) {
+  if (code == 0) return EliasInteger(omega, 1);
+  const uint32_t level = code & static_cast<uint32_t>(NumLevels(bits));
+  return Concatenate(EliasInteger(omega, level + 1), {code >> (bits - 1), 1});
+}
+
 // The layout's bits for each code; empty for the invalid negative 0.
 using CodeStrings = std::array<BitString, 1 << kMaxLevelBits>;
 
@@ -99,8 +128,10 @@ LevelLayout SmallestLayout(ValueCodeConfig::IntegerCode integer_code,
                            absl::Span<const uint8_t> codes) {
   if (integer_code == ValueCodeConfig::FIXED) return LevelLayout::kFixed;
   const bool omega = integer_code == ValueCodeConfig::ELIAS_OMEGA;
-  return SmallerLayout(omega, SparseBits(omega, shape, codes),
-                       DenseBits(omega, shape, codes));
+  if (SparseBits(omega, shape, codes) < DenseBits(omega, shape, codes)) {
+    return omega ? LevelLayout::kOmegaSparse : LevelLayout::kGammaSparse;
+  }
+  return omega ? LevelLayout::kOmegaDense : LevelLayout::kGammaDense;
 }
 
 int64_t WriteLevels(LevelLayout layout, const LevelShape& shape,

@@ -21,10 +21,25 @@
 #include "absl/types/span.h"
 #include "compressors/payload/piece_reader.h"
 #include "compressors/value_codes/high_bit_stream.h"
-#include "compressors/value_codes/level_layouts.h"
 #include "proto/compressor_config.pb.h"
 
 namespace ps {
+
+// The layouts' wire numbers, which are never changed or reused.
+enum class LevelLayout : uint8_t {
+  kFixed = 0,
+  kGammaSparse = 1,
+  kGammaDense = 2,
+  kOmegaSparse = 3,
+  kOmegaDense = 4,
+};
+constexpr uint8_t kLastLevelLayout = 4;
+
+constexpr int kMinLevelBits = 2;
+constexpr int kMaxLevelBits = 8;
+
+// Returns the number of levels other than 0.
+constexpr int NumLevels(int bits) { return (1 << (bits - 1)) - 1; }
 
 struct LevelShape {
   int bits = 0;             // The width of a level code.

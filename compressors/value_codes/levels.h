@@ -5,12 +5,12 @@
 #ifndef COMPRESSORS_VALUE_CODES_LEVELS_H_
 #define COMPRESSORS_VALUE_CODES_LEVELS_H_
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
 #include "common/float_bits.h"
 #include "common/host_device.h"
-#include "common/partition_point.h"
 
 namespace ps {
 
@@ -69,14 +69,14 @@ struct ExponentialLevels {
 class TableLevels {
  public:
   // levels: [s + 1], from 0 to 1; not owned.
-  PS_HOST_DEVICE explicit TableLevels(const float* levels) : levels_(levels) {}
+  explicit TableLevels(const float* levels) : levels_(levels) {}
 
-  PS_HOST_DEVICE float Value(int level, int) const { return levels_[level]; }
+  float Value(int level, int) const { return levels_[level]; }
 
-  PS_HOST_DEVICE int Round(float r, int s, float draw) const {
+  int Round(float r, int s, float draw) const {
     // No magnitude exceeds the last level, 1.
     const int upper = static_cast<int>(
-        PartitionPoint(1, s, [&](int64_t i) { return levels_[i] <= r; }));
+        std::upper_bound(levels_ + 1, levels_ + s, r) - levels_);
     const float lower = levels_[upper - 1];
     const float place = (r - lower) / (levels_[upper] - lower);
     return upper - (draw < place ? 0 : 1);

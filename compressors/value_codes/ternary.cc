@@ -16,7 +16,6 @@
 #include "compressors/value_codes/level_loops.h"
 #include "compressors/value_codes/philox.h"
 #include "compressors/value_codes/value_codec.h"
-#include "compressors/value_codes/value_steps.h"
 #include "compressors/value_codes/value_sums.h"
 
 namespace ps {
@@ -28,6 +27,11 @@ constexpr int64_t kScaleBytes = sizeof(float);
 constexpr int kLevelBits = 2;
 // Number of draws made together; a multiple of the digits per byte and of 4.
 constexpr int64_t kBlock = 1000;
+
+// Maps a level code to its digit.
+int TernaryDigit(uint8_t level_code) {
+  return level_code == 3 ? 2 : int{level_code};
+}
 
 int64_t TernaryBytes(int64_t count) {
   return kScaleBytes + kTrits.bytes(count);

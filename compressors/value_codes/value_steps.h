@@ -77,12 +77,6 @@ PS_HOST_DEVICE inline uint32_t TakeLevel(const Levels& levels, float scale,
   return static_cast<uint32_t>(level | (negative ? sign_code : 0));
 }
 
-// Maps a two-bit level code, of level 0 or 1, to the digit that "ternary"
-// writes.
-PS_HOST_DEVICE inline int TernaryDigit(uint32_t level_code) {
-  return level_code == 3 ? 2 : static_cast<int>(level_code);
-}
-
 }  // namespace ps
 
 #endif  // COMPRESSORS_VALUE_CODES_VALUE_STEPS_H_

@@ -1,5 +1,6 @@
 // Computes the sums over a payload's values that codes with one scale per
-// payload need, in a fixed order so that host and device get the same bits.
+// payload need. The host adds in a fixed order, which is part of its bits; a
+// device (compressors/cuda/whole_vectors.cu) in its own.
 //
 // Values are grouped into runs of 256 by their position in the payload. Within
 // a run, lane i mod 16 adds value i; then the 16 lanes are added in order, then
@@ -25,8 +26,8 @@ constexpr int kSumChunk = kSumStretches * kSumStretch;
 struct MagnitudeSum {
   double sum = 0;  // The sum of |v|.
 
-  PS_HOST_DEVICE void Add(float v) { sum += fabsf(v); }
-  PS_HOST_DEVICE void Add(const MagnitudeSum& other) { sum += other.sum; }
+  void Add(float v) { sum += fabsf(v); }
+  void Add(const MagnitudeSum& other) { sum += other.sum; }
 };
 
 struct SidedSums {
@@ -51,13 +52,13 @@ struct SpreadSums {
   double sum_squares = 0;  // The sum of v^2.
   float largest = 0;       // The maximum of |v|.
 
-  PS_HOST_DEVICE void Add(float v) {
+  void Add(float v) {
     sum += v;
     sum_squares += static_cast<double>(v) * static_cast<double>(v);
     const float magnitude = fabsf(v);
     if (magnitude > largest) largest = magnitude;
   }
-  PS_HOST_DEVICE void Add(const SpreadSums& other) {
+  void Add(const SpreadSums& other) {
     sum += other.sum;
     sum_squares += other.sum_squares;
     if (other.largest > largest) largest = other.largest;
@@ -82,8 +83,7 @@ PS_HOST_DEVICE inline float MeanOfSide(const SidedSums& sums, int side) {
 
 // Returns the largest magnitude, or the limit that magnitudes are clipped to:
 // `clip` standard deviations. A clip of 0 means no clipping.
-PS_HOST_DEVICE inline float ClippedScale(const SpreadSums& sums, int64_t count,
-                                         double clip) {
+inline float ClippedScale(const SpreadSums& sums, int64_t count, double clip) {
   if (clip == 0 || count == 0) return sums.largest;
   const double n = static_cast<double>(count);
   const double mean = sums.sum / n;
@@ -95,17 +95,10 @@ PS_HOST_DEVICE inline float ClippedScale(const SpreadSums& sums, int64_t count,
   return static_cast<float>(limit);
 }
 
-// The number of lanes that add up the values of one bucket: lane i mod 8 adds
-// value i.
-constexpr int kNormLanes = 8;
-
-// Returns the norm from sums of squares [kNormLanes], at most the largest
-// float.
-PS_HOST_DEVICE inline float EuclideanNormOf(const double* sums) {
+// Returns the norm, at most the largest float.
+PS_HOST_DEVICE inline float EuclideanNormOf(double sum_squares) {
   constexpr double kLargestFloat = 0x1.fffffep127;
-  double sum = 0;
-  for (int lane = 0; lane < kNormLanes; ++lane) sum += sums[lane];
-  const double norm = sqrt(sum);
+  const double norm = sqrt(sum_squares);
   return static_cast<float>(norm < kLargestFloat ? norm : kLargestFloat);
 }
 
