@@ -22,9 +22,9 @@ class AnswerWriter {
   explicit AnswerWriter(Backend* backend) : backend_(backend) {}
 
   // Writes the answer to *values, where element 0 of the slice's bucket is
-  // element `begin`. 16-bit weights are copied to a device as they are and
-  // widened there. Errors: kDataLoss for an answer without weights; those of
-  // the backend.
+  // element `begin`. Weights of 8 or 16 bits are copied to a device as they are
+  // and widened there. Errors: kDataLoss for an answer without weights; those
+  // of the backend.
   absl::Status Write(const SliceAnswer& answer, int64_t begin, Tensor* values);
 
   // The indices of the last answer if it had only some of the elements,

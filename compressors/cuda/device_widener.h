@@ -1,5 +1,5 @@
-// Writes dense payloads of 16-bit floats into a vector on a device: half the
-// bytes are copied to the device, and a kernel widens them.
+// Writes dense payloads of 16-bit floats or of blocks of 8 bits into a vector
+// on a device: their bytes are copied to the device, and a kernel widens them.
 #ifndef COMPRESSORS_CUDA_DEVICE_WIDENER_H_
 #define COMPRESSORS_CUDA_DEVICE_WIDENER_H_
 
@@ -13,7 +13,8 @@ namespace ps {
 inline bool CanWiden(const PayloadInfo& info) {
   return info.index_code == IndexCode::kDense &&
          (info.value_code == ValueCode::kBf16 ||
-          info.value_code == ValueCode::kFp16);
+          info.value_code == ValueCode::kFp16 ||
+          info.value_code == ValueCode::kInt8Block);
 }
 
 // For use by one thread at a time. Made by NewOnDevice.

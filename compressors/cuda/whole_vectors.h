@@ -1,11 +1,9 @@
-// Encodes whole vectors on the device that holds them, in codes that take half
-// of the bytes over the bus and a minute fraction of the host's time
-// (docs/gpu_results.md, Packing).
+// Encodes whole vectors on the device that holds them: fewer bytes go over the
+// bus, and the host does nothing (docs/gpu_results.md, Packing).
 #ifndef COMPRESSORS_CUDA_WHOLE_VECTORS_H_
 #define COMPRESSORS_CUDA_WHOLE_VECTORS_H_
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -16,23 +14,30 @@
 
 namespace ps {
 
+// A payload's part of a vector: the elements from the end of the part before it
+// (or the beginning) up to `end`.
+struct WholePart {
+  int64_t end = 0;
+  uint64_t random_key = 0;  // As of EncodeDenseAs.
+};
+
 // For use by one thread at a time. Made by NewOnDevice.
 class WholeVectors {
  public:
   virtual ~WholeVectors() = default;
 
-  // Whether Encode knows the code.
-  static bool Know(const std::string& value_code) {
-    return value_code == "fp32" || value_code == "fp16" || value_code == "bf16";
-  }
+  // Whether Encode knows the codes: all but those that fit levels, or write
+  // them in Elias's codes.
+  virtual bool Knows(const PayloadCodes& codes) const = 0;
 
-  // Returns the payloads of EncodeDenseAs for the parts of the vector u that
-  // end at `ends`, ascending, the first of which begins at 0. u, in device
-  // memory, is replaced with the coding errors. Payloads lie in pinned memory;
-  // any thread may drop them at any time. Waits once, and once more if it
-  // allocates. Errors: kResourceExhausted, or CUDA errors.
+  // Returns the payloads of EncodeDenseAs for the parts of the vector u, in
+  // ascending order. u, in device memory and finite, is replaced with the
+  // coding errors. Scales that are sums may differ from the host's in the last
+  // bit of a float; all else has the host's bits. Payloads lie in pinned
+  // memory; any thread may drop them at any time. Waits once, and once more if
+  // it allocates. Errors: kResourceExhausted, or CUDA errors.
   virtual absl::StatusOr<std::vector<PayloadBuffer>> Encode(
-      const std::string& value_code, absl::Span<const int64_t> ends,
+      const PayloadCodes& codes, absl::Span<const WholePart> parts,
       float* u) = 0;
 };
 

@@ -177,14 +177,17 @@ class Sparsifier final : public Compressor {
   }
 
   absl::Status EncodeAll(EncodedGradient* encoded) {
-    if (SparseWork* const work = backend_->sparse().device_work();
-        work != nullptr && WholeVectors::Know(codes_.value_code)) {
-      if (whole_ == nullptr) whole_ = NewOnDevice<WholeVectors>(work);
-      std::vector<int64_t> ends;
-      for (const Part& part : parts_) ends.push_back(part.end);
-      PS_ASSIGN_OR_RETURN(
-          encoded->parts,
-          whole_->Encode(codes_.value_code, ends, scratch_.data()));
+    SparseWork* const work = backend_->sparse().device_work();
+    if (work != nullptr && whole_ == nullptr) {
+      whole_ = NewOnDevice<WholeVectors>(work);
+    }
+    if (whole_ != nullptr && whole_->Knows(codes_)) {
+      std::vector<WholePart> parts;
+      for (const Part& part : parts_) {
+        parts.push_back({part.end, PayloadKey(part)});
+      }
+      PS_ASSIGN_OR_RETURN(encoded->parts,
+                          whole_->Encode(codes_, parts, scratch_.data()));
       return absl::OkStatus();
     }
     if (codes_.value_code == "fp32") {
@@ -198,7 +201,7 @@ class Sparsifier final : public Compressor {
       return backend_->sparse().Clear(scratch_.data(), n_);
     }
     // In the vector itself, if it is in the host's memory.
-    const bool on_device = backend_->sparse().device_work() != nullptr;
+    const bool on_device = work != nullptr;
     std::vector<float>& copy = selected_.elements.values;
     if (on_device) {
       copy.resize(n_);

@@ -14,6 +14,15 @@
 
 namespace ps {
 
+// a x b, rounded by itself: a device fuses it with no sum.
+PS_HOST_DEVICE inline float Product(float a, float b) {
+#ifdef __CUDA_ARCH__
+  return __fmul_rn(a, b);
+#else
+  return a * b;
+#endif
+}
+
 enum class LevelSpacing { kUniform, kExponential, kFitted };
 
 // Returns the ratio of |value| to the scale, clamped to [0, 1], since rounding
@@ -32,7 +41,7 @@ struct UniformLevels {
   }
 
   PS_HOST_DEVICE static int Round(float r, int s, float draw) {
-    const float place = r * static_cast<float>(s);
+    const float place = Product(r, static_cast<float>(s));
     const int whole = static_cast<int>(place);
     const int lower = whole < s - 1 ? whole : s - 1;
     return lower + (draw < place - static_cast<float>(lower) ? 1 : 0);

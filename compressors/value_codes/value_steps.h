@@ -72,7 +72,7 @@ PS_HOST_DEVICE inline uint32_t TakeLevel(const Levels& levels, float scale,
   const int s = sign_code - 1;
   const int level = levels.Round(RelativeMagnitude(*value, scale), s, draw);
   const bool negative = *value < 0 && level > 0;
-  const float decoded = scale * levels.Value(level, s);
+  const float decoded = Product(scale, levels.Value(level, s));
   *value -= negative ? -decoded : decoded;
   return static_cast<uint32_t>(level | (negative ? sign_code : 0));
 }

@@ -34,12 +34,12 @@ struct SidedSums {
   double sums[2] = {0, 0};  // Sums of |v|: [0] for v >= 0, [1] for v < 0.
   int64_t counts[2] = {0, 0};
 
-  PS_HOST_DEVICE void Add(float v) {
+  void Add(float v) {
     const int negative = v < 0;
     sums[negative] += negative ? -v : v;
     ++counts[negative];
   }
-  PS_HOST_DEVICE void Add(const SidedSums& other) {
+  void Add(const SidedSums& other) {
     for (int side = 0; side < 2; ++side) {
       sums[side] += other.sums[side];
       counts[side] += other.counts[side];
@@ -74,7 +74,7 @@ PS_HOST_DEVICE inline float MeanMagnitude(const MagnitudeSum& sums,
 }
 
 // Returns the mean magnitude of one side; 0 if the side has no values.
-PS_HOST_DEVICE inline float MeanOfSide(const SidedSums& sums, int side) {
+inline float MeanOfSide(const SidedSums& sums, int side) {
   return sums.counts[side] == 0
              ? 0.0f
              : static_cast<float>(sums.sums[side] /

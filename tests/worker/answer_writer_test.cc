@@ -88,13 +88,17 @@ TEST_P(AnswerWriterTest, WritesWeightsAndDifferencesOfEveryWidth) {
 // The answer is longer than a device processes at a time.
 TEST_P(AnswerWriterTest, WritesLongAnswers) {
   const int64_t n = (int64_t{5} << 19) + 9;
-  PayloadCodes codes;
-  codes.value_code = "bf16";
-  std::vector<float> values = MakeVector("laplace", n, 7);
-  const PayloadBuffer payload =
-      EncodeDenseAs(codes, absl::MakeSpan(values)).value();
-  for (const bool difference : {false, true}) {
-    ASSERT_NO_FATAL_FAILURE(ExpectWritten(payload, n, difference, 65536));
+  for (const char* const code : {"bf16", "int8_block"}) {
+    PayloadCodes codes;
+    codes.value_code = code;
+    // Not a divisor of what a device processes at a time.
+    codes.value_config.set_bucket_size(1000);
+    std::vector<float> values = MakeVector("laplace", n, 7);
+    const PayloadBuffer payload =
+        EncodeDenseAs(codes, absl::MakeSpan(values)).value();
+    for (const bool difference : {false, true}) {
+      ASSERT_NO_FATAL_FAILURE(ExpectWritten(payload, n, difference, 65536));
+    }
   }
 }
 
