@@ -126,8 +126,13 @@ class RiceCodec final : public IndexCodec {
       for (; ones > kOnesAtOnce; ones -= kOnesAtOnce) {
         writer.Put(LowBits(kOnesAtOnce), kOnesAtOnce);
       }
-      writer.Put(LowBits(ones), ones + 1);
-      writer.Put(skipped & LowBits(k), k);
+      const uint64_t low = skipped & LowBits(k);
+      if (ones + 1 + k <= 32) {
+        writer.Put(LowBits(ones) | low << (ones + 1), ones + 1 + k);
+      } else {
+        writer.Put(LowBits(ones), ones + 1);
+        writer.Put(low, k);
+      }
     });
     writer.Finish();
   }

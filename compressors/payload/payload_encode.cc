@@ -40,37 +40,41 @@ void WriteHeader(const PayloadInfo& info, PayloadBuffer* payload) {
   payload->Shrink(kPayloadHeaderBytes + info.value_bytes + info.index_bytes);
 }
 
-const IndexCodec* SmallestCodec(const IndexList& list) {
-  const IndexCodec* smallest = nullptr;
-  int64_t smallest_size = 0;
+// A code, and the bytes that it takes.
+struct IndexCoding {
+  const IndexCodec* codec = nullptr;
+  int64_t size_bytes = 0;
+};
+
+IndexCoding SmallestCoding(const IndexList& list) {
+  IndexCoding smallest;
+  const auto try_one = [&](const IndexCodec& codec) {
+    if (!codec.Fits(list)) return;
+    const int64_t size = codec.EncodedSize(list);
+    if (smallest.codec != nullptr && size >= smallest.size_bytes) return;
+    smallest = {&codec, size};
+  };
   for (const IndexCodec* codec : IndexCodecs().by_number()) {
-    if (codec == nullptr || !codec->Fits(list)) continue;
-    const int64_t size = codec->EncodedSize(list);
-    if (smallest != nullptr && size >= smallest_size) continue;
-    smallest = codec;
-    smallest_size = size;
+    if (codec != nullptr) try_one(*codec);
   }
-  const IndexCodec& chunks = ChunksCodec();
-  if (chunks.Fits(list) && chunks.EncodedSize(list) < smallest_size) {
-    return &chunks;
-  }
+  try_one(ChunksCodec());
   return smallest;
 }
 
-PayloadBuffer Encode(const IndexCodec& index_codec,
+PayloadBuffer Encode(const IndexCoding& index_coding,
                      const ValueCodec& value_codec, const ValueWriting& writing,
                      const IndexList& list, absl::Span<float> values) {
   PayloadInfo info;
-  info.index_code = index_codec.number();
+  info.index_code = index_coding.codec->number();
   info.value_code = value_codec.number();
   info.count = static_cast<int64_t>(values.size());
   info.dense_size = list.dense_size;
-  info.index_bytes = index_codec.EncodedSize(list);
+  info.index_bytes = index_coding.size_bytes;
   PayloadBuffer payload = ReservePayload(
       value_codec.MaxEncodedSize(info.count, writing.config), info.index_bytes);
   uint8_t* const body = payload.data() + kPayloadHeaderBytes;
   info.value_bytes = value_codec.Encode(writing, values, body);
-  index_codec.Encode(list, body + info.value_bytes);
+  index_coding.codec->Encode(list, body + info.value_bytes);
   WriteHeader(info, &payload);
   return payload;
 }
@@ -148,18 +152,20 @@ absl::StatusOr<PayloadBuffer> EncodeElements(
   list.chunks = chunks;
   PS_ASSIGN_OR_RETURN(const ValueCodec* value_codec,
                       ValueCodecs().Find(codes.value_code));
-  const IndexCodec* index_codec = nullptr;
+  IndexCoding index_coding;
   if (codes.index_code == kAuto) {
-    index_codec = SmallestCodec(list);
+    index_coding = SmallestCoding(list);
   } else {
-    PS_ASSIGN_OR_RETURN(index_codec, IndexCodecs().Find(codes.index_code));
+    PS_ASSIGN_OR_RETURN(const IndexCodec* index_codec,
+                        IndexCodecs().Find(codes.index_code));
     if (!index_codec->Fits(list)) {
       return absl::InvalidArgumentError(
           absl::StrCat("index code ", codes.index_code, " for ", list.count(),
                        " of ", dense_size, " positions"));
     }
+    index_coding = {index_codec, index_codec->EncodedSize(list)};
   }
-  return Encode(*index_codec, *value_codec, {codes.value_config, random_key},
+  return Encode(index_coding, *value_codec, {codes.value_config, random_key},
                 list, values);
 }
 
@@ -214,8 +220,8 @@ absl::StatusOr<PayloadBuffer> EncodeDenseAs(const PayloadCodes& codes,
       IndexCodecs().FindNumber(static_cast<uint8_t>(IndexCode::kDense));
   IndexList all;  // The code for all positions ignores it.
   all.dense_size = static_cast<int64_t>(values.size());
-  return Encode(*dense, *value_codec, {codes.value_config, random_key}, all,
-                values);
+  return Encode({dense, dense->EncodedSize(all)}, *value_codec,
+                {codes.value_config, random_key}, all, values);
 }
 
 std::vector<std::string> IndexCodeNames() {
