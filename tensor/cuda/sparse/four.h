@@ -57,15 +57,15 @@ __global__ void __launch_bounds__(kFourThreads)
   }
 }
 
-// Queues body(four) for all of n elements, at least 1. max_blocks: initially
-// enough to fill any device several times.
+// Queues body(four) for all of n elements, at least 1.
 template <class Body>
-cudaError_t LaunchFours(const Body& body, int64_t n, cudaStream_t stream,
-                        int64_t max_blocks = 4096) {
+cudaError_t LaunchFours(const Body& body, int64_t n, cudaStream_t stream) {
+  // Enough to fill any device several times.
+  constexpr int64_t kMaxBlocks = 4096;
   const int64_t blocks =
       (n + kFourThreads * kFour - 1) / (kFourThreads * kFour);
-  ForFoursKernel<<<static_cast<unsigned>(blocks < max_blocks ? blocks
-                                                             : max_blocks),
+  ForFoursKernel<<<static_cast<unsigned>(blocks < kMaxBlocks ? blocks
+                                                             : kMaxBlocks),
                    kFourThreads, 0, stream>>>(body, n);
   return cudaGetLastError();
 }

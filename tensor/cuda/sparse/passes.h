@@ -21,13 +21,7 @@
 
 namespace ps {
 
-constexpr int kWarp = 32;
 constexpr unsigned kAllLanes = 0xffffffff;
-constexpr int kPassThreads = 256;
-constexpr int kPassWarps = kPassThreads / kWarp;
-// Blocks on a multiprocessor. They leave three quarters of its threads to the
-// backward pass, which runs beside them, and have 64 KB of loads under way.
-constexpr int kPassBlocksEach = 2;
 
 // Elements of a tile that a lane holds: four times four neighbours.
 constexpr int kItems = 16;

@@ -5,15 +5,6 @@
 #include "tensor/sparse_kernels.h"
 
 namespace ps {
-namespace {
-
-// As in passes.h, which only .cu files can include.
-constexpr int kThreads = 256;
-constexpr int64_t kSegmentsOfBlock = kThreads / 32;
-constexpr int kBlocksEach = 2;
-
-}  // namespace
-
 Moments MomentsOf(const PassTotals& totals) {
   Moments moments;
   moments.num_nonzero = totals.num_nonzero;
@@ -56,16 +47,15 @@ absl::Status SparseWork::LaunchGrid(const void* kernel, int64_t n,
         &processors, cudaDevAttrMultiProcessorCount, streams_->device()));
     int each = 0;
     PS_RETURN_IF_CUDA_ERROR(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-        &each, kernel, kThreads, /*dynamicSMemSize=*/0));
+        &each, kernel, kPassThreads, /*dynamicSMemSize=*/0));
     max_blocks =
-        std::min(processors * std::min(each, kBlocksEach), kMaxPassBlocks);
+        std::min(processors * std::min(each, kPassBlocksEach), kMaxPassBlocks);
   }
-  const int64_t busy =
-      (NumSegments(n) + kSegmentsOfBlock - 1) / kSegmentsOfBlock;
+  const int64_t busy = (NumSegments(n) + kPassWarps - 1) / kPassWarps;
   void* parameters[] = {const_cast<void*>(arguments)};
   PS_RETURN_IF_CUDA_ERROR(cudaLaunchCooperativeKernel(
       kernel, dim3(static_cast<unsigned>(std::min<int64_t>(max_blocks, busy))),
-      dim3(kThreads), parameters, /*sharedMem=*/0, stream()));
+      dim3(kPassThreads), parameters, /*sharedMem=*/0, stream()));
   return absl::OkStatus();
 }
 

@@ -37,6 +37,14 @@ PS_HOST_DEVICE inline int64_t NumSegments(int64_t n) {
 }
 // Vectors have fewer than 2^32 elements.
 constexpr int64_t kMaxSegments = (int64_t{1} << 32) / kSegment;
+
+// The threads of a pass's blocks. The blocks on a multiprocessor leave three
+// quarters of its threads to the backward pass, which runs beside them, and
+// have 64 KB of loads under way.
+constexpr int kWarp = 32;
+constexpr int kPassThreads = 256;
+constexpr int kPassWarps = kPassThreads / kWarp;
+constexpr int kPassBlocksEach = 2;
 constexpr int kMaxPassBlocks = 1024;
 constexpr int kHistogramBins = 4096;
 

@@ -50,8 +50,15 @@ DeviceSum DeviceVectorsTest::SumOf(const std::vector<float>& residual,
 
 void DeviceVectorsTest::ExpectSelected(const std::vector<float>& u,
                                        const Selection& expected,
-                                       DeviceSelection* actual) {
+                                       DeviceSelection* actual,
+                                       int64_t capacity) {
   ASSERT_EQ(Get(u_), u);
+  if (expected.size() > capacity) {
+    ++num_too_many_;
+    ASSERT_EQ(actual, nullptr);
+    return;
+  }
+  ++num_in_room_;
   ASSERT_NE(actual, nullptr);
   ASSERT_EQ(
       std::vector<uint32_t>(actual->indices.begin(), actual->indices.end()),

@@ -3,6 +3,7 @@
 #define TESTS_COMPRESSORS_CUDA_DEVICE_VECTORS_H_
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <vector>
@@ -49,11 +50,16 @@ class DeviceVectorsTest : public testing::Test {
   }
 
   // Expects these elements of u on the host, and, as a Scatter shows, on the
-  // device; and that the last search has formed u.
+  // device; and that the last search has formed u. No selection is expected of
+  // more elements than the capacity.
   void ExpectSelected(const std::vector<float>& u, const Selection& expected,
-                      DeviceSelection* actual);
+                      DeviceSelection* actual,
+                      int64_t capacity = std::numeric_limits<int64_t>::max());
 
   std::unique_ptr<Backend> backend_;  // Null where the test is skipped.
+  // Expected selections with at most the capacity's elements, and others.
+  int num_in_room_ = 0;
+  int num_too_many_ = 0;
 
  private:
   template <class Request>

@@ -13,12 +13,11 @@
 #include "compressors/new_compressor.h"
 #include "compressors/payload/payload.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "tests/compressors/cuda/device_vectors.h"
 #include "tests/compressors/harness.h"
 #include "tests/compressors/value_codes/value_coding.h"
 #include "tests/compressors/vectors.h"
 #include "tests/tensor/backends_for_test.h"
-#include "tests/tensor/require_device.h"
 
 namespace ps {
 namespace {
@@ -143,49 +142,59 @@ void ExpectLaws(const std::string& compressor,
   ASSERT_EQ(Bits(left), Bits(cpu->residual()));
 }
 
-// For several gradients in a row.
-void ExpectLawsOfSeries(const CompressorConfig& config, int64_t n,
-                        Backend* cuda_backend) {
-  const auto cpu_backend = NewBackendForTest("cpu");
-  Side cpu(config, n, cpu_backend->get());
-  Side cuda(config, n, cuda_backend);
-  const char* const kNames[] = {"laplace", "laplace", "heavy",    "sparse",
-                                "laplace", "zero",    "denormal", "laplace"};
-  uint64_t iteration = 0;
-  for (const char* const name : kNames) {
-    SCOPED_TRACE(testing::Message() << "iteration " << iteration);
-    const std::vector<float> gradient = MakeVector(name, n, ++iteration);
-    if (!config.error_feedback()) cuda.set_residual(std::vector<float>(n));
-    std::string fallback;
-    ASSERT_NO_FATAL_FAILURE(
-        ExpectLaws(config.name(), gradient, &cpu, &cuda, &fallback,
-                   /*shift=*/static_cast<int64_t>(iteration % 4)));
+// Compressors on the device and on the CPU.
+class LawsOnDeviceTest : public DeviceVectorsTest {
+ protected:
+  Side OnCpu(const CompressorConfig& config, int64_t n) {
+    return Side(config, n, cpu_.get());
   }
-}
+  Side OnDevice(const CompressorConfig& config, int64_t n) {
+    return Side(config, n, backend_.get());
+  }
 
-class CompressorsOnDeviceTest : public testing::TestWithParam<std::string> {};
+  // For several gradients in a row.
+  void ExpectLawsOfSeries(const CompressorConfig& config, int64_t n) {
+    Side cpu = OnCpu(config, n);
+    Side cuda = OnDevice(config, n);
+    const char* const kNames[] = {"laplace", "laplace", "heavy",    "sparse",
+                                  "laplace", "zero",    "denormal", "laplace"};
+    uint64_t iteration = 0;
+    for (const char* const name : kNames) {
+      SCOPED_TRACE(testing::Message() << "iteration " << iteration);
+      const std::vector<float> gradient = MakeVector(name, n, ++iteration);
+      if (!config.error_feedback()) cuda.set_residual(std::vector<float>(n));
+      std::string fallback;
+      ASSERT_NO_FATAL_FAILURE(
+          ExpectLaws(config.name(), gradient, &cpu, &cuda, &fallback,
+                     /*shift=*/static_cast<int64_t>(iteration % 4)));
+    }
+  }
+
+ private:
+  const std::unique_ptr<Backend> cpu_ = NewBackendForTest("cpu").value();
+};
+
+template <class Param>
+class LawsOfEachOnDeviceTest : public LawsOnDeviceTest,
+                               public testing::WithParamInterface<Param> {};
+
+using CompressorsOnDeviceTest = LawsOfEachOnDeviceTest<std::string>;
 
 TEST_P(CompressorsOnDeviceTest, KeepTheLaws) {
-  PS_REQUIRE_DEVICE();
-  const auto backend = NewBackendForTest("cuda");
-  ASSERT_TRUE(backend.ok()) << backend.status();
   CompressorConfig config;
   config.set_name(GetParam());
   config.set_ratio(0.01);
   for (const int64_t n : {20011, 100, 1}) {
     SCOPED_TRACE(n);
-    ASSERT_NO_FATAL_FAILURE(ExpectLawsOfSeries(config, n, backend->get()));
+    ASSERT_NO_FATAL_FAILURE(ExpectLawsOfSeries(config, n));
   }
 }
 
 TEST_P(CompressorsOnDeviceTest, SendNothingOfNothing) {
-  PS_REQUIRE_DEVICE();
-  const auto backend = NewBackendForTest("cuda");
-  ASSERT_TRUE(backend.ok()) << backend.status();
   CompressorConfig config;
   config.set_name(GetParam());
   config.set_ratio(0.01);
-  Side side(config, 0, backend->get());
+  Side side = OnDevice(config, 0);
   EXPECT_EQ(side.Compress({}).stats.count, 0);
 }
 
@@ -195,13 +204,10 @@ INSTANTIATE_TEST_SUITE_P(AllCompressors, CompressorsOnDeviceTest,
                            return info.param;
                          });
 
-class ValueCodesOnDeviceTest : public testing::TestWithParam<std::string> {};
+using ValueCodesOnDeviceTest = LawsOfEachOnDeviceTest<std::string>;
 
 // The rounding of a difference must not be fused with what made the code.
 TEST_P(ValueCodesOnDeviceTest, KeepTheLaws) {
-  PS_REQUIRE_DEVICE();
-  const auto backend = NewBackendForTest("cuda");
-  ASSERT_TRUE(backend.ok()) << backend.status();
   const PayloadCodes codes = FindValueCoding(GetParam()).codes;
   for (const char* const compressor : {"none", "sidco_e", "topk"}) {
     for (const char* const index_code : {"auto", "elias_fano"}) {
@@ -216,8 +222,7 @@ TEST_P(ValueCodesOnDeviceTest, KeepTheLaws) {
       if (!Acceptance(config).ok()) config.set_error_feedback(false);
       // Votes are for "none" alone.
       if (!Acceptance(config).ok()) continue;
-      ASSERT_NO_FATAL_FAILURE(
-          ExpectLawsOfSeries(config, 20011, backend->get()));
+      ASSERT_NO_FATAL_FAILURE(ExpectLawsOfSeries(config, 20011));
     }
   }
 }
@@ -228,15 +233,13 @@ INSTANTIATE_TEST_SUITE_P(AllValueCodes, ValueCodesOnDeviceTest,
                            return info.param;
                          });
 
-TEST(WrappersOnDeviceTest, ClipToTheNormWithinRounding) {
-  PS_REQUIRE_DEVICE();
-  const auto cuda_backend = NewBackendForTest("cuda");
-  ASSERT_TRUE(cuda_backend.ok()) << cuda_backend.status();
-  const auto cpu_backend = NewBackendForTest("cpu");
+using WrappersOnDeviceTest = LawsOnDeviceTest;
+
+TEST_F(WrappersOnDeviceTest, ClipToTheNormWithinRounding) {
   const CompressorConfig config =
       CompressorConfigFrom("name: 'none' clip_norm: 3");
-  Side cpu(config, 20011, cpu_backend->get());
-  Side cuda(config, 20011, cuda_backend->get());
+  Side cpu = OnCpu(config, 20011);
+  Side cuda = OnDevice(config, 20011);
   const std::vector<float> gradient = MakeVector("laplace", 20011, 1);
   const std::vector<float> expected = cpu.Sent(cpu.Compress(gradient));
   const std::vector<float> actual = cuda.Sent(cuda.Compress(gradient));
@@ -252,7 +255,7 @@ struct SelectorCase {
   std::set<std::string> fallbacks;
 };
 
-class SelectorsOnDeviceTest : public testing::TestWithParam<SelectorCase> {};
+using SelectorsOnDeviceTest = LawsOfEachOnDeviceTest<SelectorCase>;
 
 // Vector `iteration` of a series that leads to every fallback.
 std::vector<float> CourseVector(int iteration, int64_t n) {
@@ -281,17 +284,13 @@ std::vector<float> CourseVector(int iteration, int64_t n) {
 // middle the state of one compressor is loaded into another. Runs with a
 // residual, and without one, so that single vectors are tested too.
 TEST_P(SelectorsOnDeviceTest, SelectWhatTheySelectOnTheCpu) {
-  PS_REQUIRE_DEVICE();
-  const auto cuda_backend = NewBackendForTest("cuda");
-  ASSERT_TRUE(cuda_backend.ok()) << cuda_backend.status();
-  const auto cpu_backend = NewBackendForTest("cpu");
   std::set<std::string> fallbacks;
   for (const double ratio : {0.1, 0.01, 0.001}) {
     for (const int64_t n : {900, 30011}) {
       const CompressorConfig config = CompressorConfigFrom(
           absl::StrCat(GetParam().config, " ratio: ", ratio));
-      Side cpu(config, n, cpu_backend->get());
-      Side cuda(config, n, cuda_backend->get());
+      Side cpu = OnCpu(config, n);
+      Side cuda = OnDevice(config, n);
       for (int iteration = 0; iteration < 16; ++iteration) {
         SCOPED_TRACE(testing::Message() << "ratio " << ratio << " of " << n
                                         << ", iteration " << iteration);
@@ -408,18 +407,14 @@ std::vector<float> ManyEqual() {
 
 std::vector<float> LongLaplace() { return MakeVector("laplace", 300001, 3); }
 
-class SingleVectorsOnDeviceTest : public testing::TestWithParam<SingleCase> {};
+using SingleVectorsOnDeviceTest = LawsOfEachOnDeviceTest<SingleCase>;
 
 TEST_P(SingleVectorsOnDeviceTest, SelectWhatIsSelectedOnTheCpu) {
-  PS_REQUIRE_DEVICE();
-  const auto cuda_backend = NewBackendForTest("cuda");
-  ASSERT_TRUE(cuda_backend.ok()) << cuda_backend.status();
-  const auto cpu_backend = NewBackendForTest("cpu");
   const std::vector<float> gradient = GetParam().vector();
   const int64_t n = static_cast<int64_t>(gradient.size());
   const CompressorConfig config = CompressorConfigFrom(GetParam().config);
-  Side cpu(config, n, cpu_backend->get());
-  Side cuda(config, n, cuda_backend->get());
+  Side cpu = OnCpu(config, n);
+  Side cuda = OnDevice(config, n);
   for (int iteration = 0; iteration < 2; ++iteration) {
     std::string fallback;
     ASSERT_NO_FATAL_FAILURE(

@@ -37,10 +37,6 @@ class SearchesOnDeviceTest : public DeviceVectorsTest {
                          const std::vector<float>& gradient,
                          const SampleRule& sample);
 
-  // Selections with at most kCapacity elements, and others.
-  int num_in_room_ = 0;
-  int num_too_many_ = 0;
-
  private:
   void ExpectAboveThreshold(const std::vector<float>& residual,
                             const std::vector<float>& gradient,

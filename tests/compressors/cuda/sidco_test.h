@@ -46,12 +46,10 @@ class SidcoOnDeviceTest : public DeviceVectorsTest {
   void ExpectTheCpus(const std::string& name, int64_t n, double ratio,
                      const SidcoVariant& variant);
 
-  // How estimates began, and selections ended.
+  // How estimates began.
   int num_warm_ = 0;
   int num_cold_ = 0;
   int num_failed_ = 0;  // Warm starts that became cold.
-  int num_in_room_ = 0;
-  int num_too_many_ = 0;
 };
 
 }  // namespace ps
