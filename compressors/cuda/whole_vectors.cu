@@ -34,9 +34,10 @@ struct CodedPart {
   float* values = nullptr;  // Replaced with the coding errors.
   int64_t count = 0;        // At least 1.
   uint64_t random_key = 0;
-  float* scales = nullptr;      // On the device.
-  float* out_scales = nullptr;  // In the payload, as the codes after them.
-  uint8_t* out = nullptr;
+  float* scales = nullptr;  // On the device.
+  // In the payload.
+  float* out_scales = nullptr;
+  uint8_t* out_codes = nullptr;
 };
 
 enum class Scale { kNone, kOne, kMean, kMeanOfEachSign, kLargest, kNorm };
@@ -54,6 +55,7 @@ struct CodedParts {
   float threshold = 0;       // Of pairs.
 };
 
+// Rounded up.
 __host__ __device__ int64_t Quotient(int64_t n, int64_t by) {
   return (n + by - 1) / by;
 }
@@ -231,7 +233,7 @@ __global__ void __launch_bounds__(kCodeThreads)
 #pragma unroll
     for (int j = 0; j < kValues / kFour; ++j) fours[j].Store(x[j], part.values);
     __syncthreads();
-    uint8_t* const out = part.out + tile * kCodeThreads * a.bits;
+    uint8_t* const out = part.out_codes + tile * kCodeThreads * a.bits;
     const int num_bytes = static_cast<int>(Quotient(size * a.bits, 8));
     for (int w = threadIdx.x; w < num_bytes / 4; w += kCodeThreads) {
       reinterpret_cast<uint32_t*>(out)[w] = words[w];
@@ -345,7 +347,8 @@ class WholeVectorsImpl final : public WholeVectors {
       part.random_key = parts[p].random_key;
       part.scales = scales;
       part.out_scales = reinterpret_cast<float*>(out + prefix.size());
-      part.out = reinterpret_cast<uint8_t*>(part.out_scales + scales_here);
+      part.out_codes =
+          reinterpret_cast<uint8_t*>(part.out_scales + scales_here);
       scales += scales_here;
       batch.longest = std::max(batch.longest, info.count);
       if (batch.num_parts == kMaxParts) {

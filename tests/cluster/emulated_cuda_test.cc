@@ -181,7 +181,7 @@ TEST_P(CompressedJobs, HaveTheSameBitsHoweverTheyRun) {
 INSTANTIATE_TEST_SUITE_P(
     Compressors, CompressedJobs,
     testing::Values(
-        CompressedCase{"none"},
+        CompressedCase{"none"}, CompressedCase{"none", "int8_block"},
         CompressedCase{"topk", "fp32", DownlinkConfig::WEIGHTS, "bf16"},
         CompressedCase{"sidco_e", "fp16"},
         CompressedCase{"sidco_gp", "fp32", DownlinkConfig::UPDATE},
