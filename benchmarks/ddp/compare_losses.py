@@ -66,15 +66,14 @@ def table(runs, target):
     return "\n".join(lines)
 
 
-def draw(runs, title, path):
+def draw(runs, title, x_name, x_of, path):
     folder = pathlib.Path(__file__).resolve().parents[1]
     sys.path.insert(0, str(folder))
     draw_runs = importlib.machinery.SourceFileLoader(
         "draw_runs", str(folder / "draw_runs")).load_module()
-    lines = [(name, [(e["seconds"], e["loss"]) for e in run["evaluations"]])
+    lines = [(name, [(x_of(e), e["loss"]) for e in run["evaluations"]])
              for name, run in runs.items()]
-    path.write_text(draw_runs.picture(title, "seconds of training",
-                                      "validation loss", lines, True),
+    path.write_text(draw_runs.picture(title, x_name, "validation loss", lines, True),
                     encoding="utf-8")
 
 
@@ -131,9 +130,12 @@ def main():
               f"{runs['DDP']['torch']}; to a loss of {target:.3f}\n"
               + table(runs, target))
         if options.svg:
-            draw(runs, f"{runs['DDP']['num_parameters'] / 1e6:.1f} million "
-                 f"parameters, {options.workers} ranks, {bandwidth}",
-                 pathlib.Path(f"{options.svg}_{bandwidth}.svg"))
+            title = (f"{runs['DDP']['num_parameters'] / 1e6:.1f} million parameters, "
+                     f"{options.workers} ranks")
+            draw(runs, f"{title}, {bandwidth}", "seconds of training",
+                 lambda e: e["seconds"], pathlib.Path(f"{options.svg}_{bandwidth}.svg"))
+            draw(runs, title, "MB that a rank has sent", lambda e: e["sent_bytes"] / 1e6,
+                 pathlib.Path(f"{options.svg}_by_bytes.svg"))
 
 
 if __name__ == "__main__":
