@@ -139,7 +139,9 @@ TEST(PartialFeedbackTest, ADecayForgetsOldSteps) {
       for (int64_t i = 0; i < kSize; ++i) {
         ASSERT_NEAR(sent[i] + harness.residual()[i], 0.75f * before[i] + g[i],
                     1e-5);
-        if (*share == '\0' && sent[i] != 0) ASSERT_EQ(harness.residual()[i], 0);
+        if (*share == '\0' && sent[i] != 0) {
+          ASSERT_EQ(harness.residual()[i], 0);
+        }
       }
     }
   }
