@@ -93,8 +93,8 @@ TEST_F(WholeVectorsOnDeviceTest, HaveTheHostsBytesAndErrors) {
       }
     }
   }
-  // All but "alq", "ternary" and Elias's codes; and votes.
-  EXPECT_EQ(known, static_cast<int>(ValueCodeNames().size()) - 2 + 1 + 21);
+  // All but "alq", "ternary", "two_bit_bins" and Elias's codes; and votes.
+  EXPECT_EQ(known, static_cast<int>(ValueCodeNames().size()) - 3 + 1 + 21);
 }
 
 // More than one launch encodes.
