@@ -48,17 +48,6 @@ def _Call(arguments, command):
                   'it with: bazel build --config=opt //tools:gradsieve')
 
 
-def RegisteredNames(arguments, field):
-  """The names that a field of the config may have, as `gradsieve` lists them."""
-  done = _Call(arguments, ['train', JOB, '--check', '--set', field + '=?'])
-  known = re.search(re.escape(field) + r' is "\?"; known are: (.*)',
-                    done.stderr)
-  if not known:
-    raise Failure(f'gradsieve does not list the names of {field}: '
-                  f'{done.stderr.strip()}')
-  return known.group(1).split(', ')
-
-
 def Train(arguments, name, fields, job=JOB):
   """Trains `job` with these fields ("name=value"). Returns the run directory."""
   directory = os.path.join(arguments.runs, re.sub(r'[^\w.+-]+', '_', name))
