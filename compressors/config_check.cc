@@ -63,6 +63,8 @@ void CheckSharedPositions(const JobConfig& config, ConfigProblems* problems) {
   const std::string why = absl::StrCat(" with compressor.name \"", name,
                                        "\", whose workers send the positions "
                                        "that one of them selects");
+  problems->CheckThat(config.consistency().mean() == ConsistencyConfig::WORKERS,
+                      "consistency.mean", "SENDERS", "must be WORKERS" + why);
   problems->CheckThat(!UpdatesByEachPush(config), "consistency.mode",
                       ConsistencyConfig::Mode_Name(config.consistency().mode()),
                       "must be SYNCHRONOUS" + why);

@@ -27,7 +27,7 @@ namespace {
 // multiple of 4 bytes.
 constexpr int64_t kAlignment = 64;
 
-// A table of so many fits a kernel's arguments.
+// A kernel's arguments have room for a table of this many parts.
 constexpr int kMaxParts = 64;
 
 struct CodedPart {

@@ -280,51 +280,37 @@ class DeltaTest(unittest.TestCase):
                 self.assertGreater(
                     largest_difference(results[0], weights(make(seed=0))), 0.01)
 
-    def test_local_steps_are_exchanged_together(self):
-        more = 'consistency { local_steps: 5 }'
-        self.check_one_rank(ADAMW, more=more, pushes=3)
-        with Job(more=more) as job:
+    def check_local_steps(self, delay, weight, more):
+        """Every 5 steps are exchanged, and `delay` steps later each rank goes on
+        with this share of the mean."""
+        with Job(more='consistency { local_steps: 5 %s }' % more) as job:
             results = job.results(train, SGD, 12)
         models = [make(seed=0) for rank in range(2)]
         optimizers = [SGD(model.parameters()) for model in models]
+        servers = {}
         for step in range(12):
             for rank, model in enumerate(models):
                 plain_step(model, optimizers[rank], rank, step)
-            with torch.no_grad():
-                if step % 5 == 4:
-                    for a, b in zip(*[m.parameters() for m in models]):
-                        mean = (a + b) / 2
-                        a.copy_(mean)
-                        b.copy_(mean)
-            if step == 9:
-                at_servers = weights(models[0])
-        for model, (history, servers, stats) in zip(models, results):
-            self.assertEqual(stats['steps'], 2)
-            self.assertLess(largest_difference(history[-1], weights(model)), 1e-5)
-            self.assertLess(largest_difference(servers, at_servers), 1e-5)
-
-    def test_answers_may_be_used_some_steps_later(self):
-        more = 'consistency { local_steps: 5 answer_delay: 2 answer_weight: 0.75 }'
-        with Job(more=more) as job:
-            results = job.results(train, SGD, 12)
-        models = [make(seed=0) for rank in range(2)]
-        optimizers = [SGD(model.parameters()) for model in models]
-        for step in range(12):
-            for rank, model in enumerate(models):
-                plain_step(model, optimizers[rank], rank, step)
-            with torch.no_grad():
-                if step % 5 == 4:
-                    servers = {name: (p + q) / 2
-                               for (name, p), q in zip(models[0].named_parameters(),
-                                                       models[1].parameters())}
-                elif step > 4 and step % 5 == 1:
-                    for model in models:
-                        for name, p in model.named_parameters():
-                            p.lerp_(servers[name], 0.75)
+            if step % 5 == 4:
+                a, b = [weights(model) for model in models]
+                servers = {name: (a[name] + b[name]) / 2 for name in a}
+            if servers and step % 5 == (4 + delay) % 5:
+                for model in models:
+                    for name, p in model.named_parameters():
+                        with torch.no_grad():
+                            p.lerp_(servers[name], weight)
         for model, (history, at_servers, stats) in zip(models, results):
             self.assertEqual(stats['steps'], 2)
             self.assertLess(largest_difference(history[-1], weights(model)), 1e-5)
             self.assertLess(largest_difference(at_servers, servers), 1e-5)
+
+    def test_local_steps_are_exchanged_together(self):
+        self.check_one_rank(ADAMW, more='consistency { local_steps: 5 }', pushes=3)
+        self.check_local_steps(delay=0, weight=1, more='')
+
+    def test_answers_may_be_used_some_steps_later(self):
+        self.check_local_steps(delay=2, weight=0.75,
+                               more='answer_delay: 2 answer_weight: 0.75')
 
     def test_what_needs_the_answer_has_it_at_once(self):
         def run(rank):

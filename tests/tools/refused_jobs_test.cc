@@ -170,6 +170,8 @@ TEST(RefusedJobs, WithScaleCom) {
          "optimizer.learning_rate=1"},
         "compressor.feedback_share is 0.5; must be 1 with "
         "worker_optimizer"},
+       {{"consistency.mean=SENDERS"},
+        "consistency.mean is SENDERS; must be WORKERS with compressor.name"},
        {{"consistency.answer_delay=2", "consistency.local_steps=2"},
         "consistency.answer_delay is 2; must be below consistency.local_steps, "
         "2: the next push needs the answer"},
