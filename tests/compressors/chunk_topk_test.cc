@@ -109,20 +109,41 @@ TEST(ChunkTopKTest, SeveralOfEachEqualASort) {
   }
 }
 
-// SparseLoCo's paper counts 12 bits for each position and 2 for each value. The
-// positions' entropy is 8.1 bits, and a code that "auto" finds is near it.
-TEST(ChunkTopKTest, SparseLoCoTakesFewerBitsThanItsPaper) {
-  constexpr int64_t kChunks = 256;
-  HarnessOptions options = OptionsOf(
-      "name: 'chunk_topk' ratio: 0.015625 chunk_topk { chunk_elements: 4096 } "
-      "value_code: 'two_bit_bins' feedback_decay: 0.95",
-      4096 * kChunks);
-  Harness harness(options);
-  const EncodedGradient encoded =
-      harness.Compress(MakeVector("gaussian", options.dense_size, 1));
-  EXPECT_EQ(encoded.stats.count, 64 * kChunks);
-  const double bits = 8.0 * encoded.parts[0].size_bytes() / (64 * kChunks);
-  EXPECT_LT(bits, 10.3);
+// SparseLoCo's paper counts 12 bits for each position, 2 for each value and the
+// means of the bins. Ours are those values, and positions in a Rice code whose
+// parameter is 5 at one element of 64.
+TEST(ChunkTopKTest, SparseLoCoTakesTheBytesThatAreCounted) {
+  constexpr int64_t kHeader = 32;
+  constexpr int64_t kMeans = 4 * sizeof(float);
+  for (const int64_t n : {4096, 256 * 4096, 256 * 4096 + 100}) {
+    HarnessOptions options = OptionsOf(
+        "name: 'chunk_topk' ratio: 0.015625 "
+        "chunk_topk { chunk_elements: 4096 } "
+        "value_code: 'two_bit_bins' feedback_decay: 0.95",
+        n);
+    Harness harness(options);
+    const EncodedGradient encoded =
+        harness.Compress(MakeVector("gaussian", n, 1));
+    const auto info = ValidatePayload({encoded.parts[0].span()}, n);
+    ASSERT_TRUE(info.ok()) << info.status();
+    const int64_t entries = 64 * ((n + 4095) / 4096);
+    EXPECT_EQ(info->count, entries);
+    EXPECT_EQ(info->value_code, ValueCode::kTwoBitBins);
+    EXPECT_EQ(info->value_bytes, kMeans + (2 * entries + 7) / 8);
+    ASSERT_EQ(info->index_code, IndexCode::kRice);
+    int64_t bits = 0;
+    int64_t next = 0;
+    for (const int64_t position : harness.Positions(encoded)) {
+      bits += ((position - next) >> 5) + 1 + 5;
+      next = position + 1;
+    }
+    EXPECT_EQ(info->index_bytes, 1 + (bits + 7) / 8);
+    const auto size = static_cast<int64_t>(encoded.parts[0].size_bytes());
+    EXPECT_EQ(size, kHeader + info->value_bytes + info->index_bytes);
+    if (n == 4096) continue;  // One chunk is not much longer than its header.
+    EXPECT_LT(8 * size, 9.7 * static_cast<double>(entries));
+    EXPECT_LT(size, kMeans + (12 + 2) * entries / 8);
+  }
 }
 
 // As exact top-k does: of each chunk at most the share 1 - 1/C is left.
