@@ -69,6 +69,9 @@ absl::Status BridgeSession::Join() {
   join.num_pushes = max_iterations > 0 ? max_iterations : kWithoutEnd;
   join.interruption = options_.interruption;
   PS_ASSIGN_OR_RETURN(link_, JoinCluster(join));
+  if (KeepsSnapshots(config) && !link_.client->JoinsAt().has_value()) {
+    PS_RETURN_IF_ERROR(BeginFromNothing());
+  }
 
   context_.config = options_.config;
   context_.worker_rank = options_.worker_rank;
@@ -100,6 +103,16 @@ absl::Status BridgeSession::Join() {
   std::vector<const float*> buckets(context_.buckets.size(), nullptr);
   buckets.push_back(averaged_.data());
   return link_.client->InitializeWeights(buckets);
+}
+
+absl::Status BridgeSession::BeginFromNothing() {
+  // Servers go on from their logs, and these from the beginning.
+  PS_ASSIGN_OR_RETURN(const CommonSnapshots common,
+                      link_.client->FindSnapshots({}, {}));
+  if (!common.alone) return absl::OkStatus();
+  return link_.client->StartAgain(
+      absl::StrCat("worker ", options_.worker_rank,
+                   " was started again, and does not know what it has pushed"));
 }
 
 absl::Status BridgeSession::Require(State state, const char* call) const {

@@ -139,6 +139,9 @@ class BridgeSession {
       : options_(options) {}
   bool exchanges() const { return AnswersMeans(*options_.config); }
   absl::Status Join();
+  // Tells servers that keep logs that this worker has no snapshots. Errors:
+  // those of StartAgain if the job is under way.
+  absl::Status BeginFromNothing();
   absl::Status Require(State state, const char* call) const;
   // Reads the bucket's part of `in` once, since it may change at any time.
   absl::Status TakeStep(int bucket);

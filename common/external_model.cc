@@ -95,10 +95,13 @@ void CheckExternalModel(const JobConfig& config, ConfigProblems* problems) {
                       "consistency.step_timeout_seconds",
                       consistency.step_timeout_seconds(),
                       absl::StrCat("must be 0", kWithExternal));
+  // Servers go on from their logs; there are no snapshots.
   problems->CheckThat(
-      config.checkpoint().directory().empty(), "checkpoint.directory",
-      absl::StrCat("\"", config.checkpoint().directory(), "\""),
-      absl::StrCat("must be empty", kWithExternal,
+      config.checkpoint().directory().empty() ||
+          config.checkpoint().durability() == CheckpointConfig::EVERY_UPDATE,
+      "checkpoint.durability", "SNAPSHOTS",
+      absl::StrCat("must be EVERY_UPDATE or checkpoint.directory empty",
+                   kWithExternal,
                    ": the program that has the model saves what it goes on "
                    "from"));
 }

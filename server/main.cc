@@ -9,6 +9,7 @@
 #include "common/consistency.h"
 #include "common/counted.h"
 #include "common/exit_codes.h"
+#include "common/external_model.h"
 #include "common/file.h"
 #include "common/flags.h"
 #include "common/job_fields.h"
@@ -85,7 +86,8 @@ absl::Status Run(const Flags& flags) {
                 options.listen.c_str());
     return absl::OkStatus();
   }
-  if (StopsTogether(options.config)) {
+  // Programs of the user's save no snapshots.
+  if (StopsTogether(options.config) && !HasExternalModel(options.config)) {
     options.asked_to_stop = AskedToEnd();
     // Without weights, there is nothing to save, and the process ends at once.
     options.has_weights = [grace =

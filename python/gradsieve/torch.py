@@ -67,7 +67,8 @@ class _State:
         self.session = None  # type: Optional[_session.Session]
         self.servers = _servers.Servers()
         self.num_sessions = 0
-        self.saved = b''  # By load_state_dict, for what comes later.
+        # By load_state_dict, for what comes later.
+        self.saved = None  # type: Optional[Mapping[str, torch.Tensor]]
         self.loss = None  # type: Optional[float]  # By record_loss before a session.
         self.own_job = ''  # A file, if no job was given.
         self.exchange = None  # type: Union[None, _Exchange, GradientMeans]
@@ -216,8 +217,8 @@ def DistributedOptimizer(optimizer: _Optimizer, model: torch.nn.Module, *,
             'DistributedOptimizer needs worker_optimizer { name: "external" } '
             'instead', 'FAILED_PRECONDITION')
     _state.exchange = _Exchange(session, optimizer, model, exchange_on_step)
-    saved, _state.saved = _state.saved, b''
-    if saved:
+    saved, _state.saved = _state.saved, None
+    if saved is not None:
         _state.exchange.load(saved)
     return optimizer
 
@@ -295,11 +296,11 @@ def server_weights(model: torch.nn.Module) -> Iterator[torch.nn.Module]:
         raise ConfigError('server_weights needs DistributedOptimizer first',
                           'FAILED_PRECONDITION')
     exchange.check_model(model)
-    own = exchange.swap_in_servers_weights()
+    exchange.swap_in_servers_weights()
     try:
         yield model
     finally:
-        exchange.restore(own)
+        exchange.restore()
 
 
 def average(values: Mapping[str, Any]) -> Dict[str, float]:
@@ -437,8 +438,9 @@ def check_weights(model: torch.nn.Module) -> None:
 
 def state_dict() -> Dict[str, torch.Tensor]:
     """What this rank must keep beside its model and its optimizer: the elements that
-    it has not sent yet, and its compressors' state. Each rank saves its own, after
-    the same step.
+    it has not sent yet, and its compressors' state; with ``consistency.local_steps``
+    also its own weights, which are then not those of the servers. Each rank saves its
+    own, after the same step.
 
     Example::
 
@@ -451,7 +453,10 @@ def state_dict() -> Dict[str, torch.Tensor]:
                           'FAILED_PRECONDITION')
     with session.use():
         state = session.save()
-    return {'state': torch.frombuffer(bytearray(state), dtype=torch.uint8)}
+    saved = {'state': torch.frombuffer(bytearray(state), dtype=torch.uint8)}
+    if isinstance(_state.exchange, _Exchange):
+        saved.update(_state.exchange.own_state())
+    return saved
 
 
 def load_state_dict(state: Mapping[str, torch.Tensor]) -> None:
@@ -467,15 +472,14 @@ def load_state_dict(state: Mapping[str, torch.Tensor]) -> None:
         optimizer.load_state_dict(saved['optimizer'])
         gs.load_state_dict(saved['gradsieve'])
     """
-    saved = _bytes_of(state['state'])
     if isinstance(_state.exchange, _Exchange):
-        _state.exchange.load(saved)
+        _state.exchange.load(state)
     elif _state.exchange is not None:
         raise ConfigError('load_state_dict is called after the first backward pass '
                           'with the hook, which it must precede',
                           'FAILED_PRECONDITION')
     else:
-        _state.saved = saved
+        _state.saved = dict(state)
 
 
 def stats() -> Dict[str, float]:
@@ -569,8 +573,9 @@ class HookState:
             raise ConfigError('a process has one DistributedDataParallel with '
                               'gradsieve.torch.hook, and one HookState',
                               'FAILED_PRECONDITION')
-        saved, _state.saved = _state.saved, b''
-        self._means = _state.exchange = GradientMeans(session, self._scaler, saved)
+        saved, _state.saved = _state.saved, None
+        self._means = _state.exchange = GradientMeans(
+            session, self._scaler, b'' if saved is None else _bytes_of(saved['state']))
         return self._means
 
 
@@ -611,7 +616,8 @@ class _Exchange:
         self.joins = False  # Other ranks may have taken their last step.
         self.seconds = 0.0
         self.copy_seconds = 0.0
-        self._swapped = False
+        # The parameters' own values within server_weights.
+        self._own = None  # type: Optional[List[torch.Tensor]]
         self._local_steps = 0  # Since the last exchange.
         self._pushes = False  # Whether a push is not answered.
         self._session = session
@@ -700,31 +706,50 @@ class _Exchange:
         for (_, parameter), value in zip(self._trained, self._out):
             parameter.lerp_(value.to(parameter), self._session.answer_weight)
 
-    def load(self, saved: bytes) -> None:
+    @torch.no_grad()
+    def own_state(self) -> Dict[str, torch.Tensor]:
+        """What the bridge does not know, between two exchanges."""
+        if self._session.local_steps == 1:
+            return {}
+        own = self._own or [p for _, p in self._trained]
+        return {'weights': torch.cat([value.detach().cpu().flatten() for value in own]),
+                'local_steps': torch.tensor(self._local_steps)}
+
+    @torch.no_grad()
+    def load(self, saved: Mapping[str, torch.Tensor]) -> None:
         with self._session.use():
-            self._session.load(saved)
+            self._session.load(_bytes_of(saved['state']))
             self._copy_out(self._out)
+        if 'weights' not in saved:
+            return
+        sizes = [p.numel() for _, p in self._trained]
+        if saved['weights'].numel() != sum(sizes):
+            raise ConfigError('the state has %d weights; the model has %d' %
+                              (saved['weights'].numel(), sum(sizes)),
+                              'INVALID_ARGUMENT')
+        self._copy_out([part.view(p.shape) for part, (_, p) in zip(
+            saved['weights'].split(sizes), self._trained)])
+        self._local_steps = int(saved['local_steps'])
 
     def finished(self) -> None:
         """The session has ended."""
         if not self._session.synchronous:
             self._copy_out(self._in)
 
-    def swap_in_servers_weights(self) -> List[torch.Tensor]:
-        """Returns the parameters' own values."""
-        if self._swapped:
+    def swap_in_servers_weights(self) -> None:
+        if self._own is not None:
             raise ConfigError('server_weights is called within server_weights',
                               'FAILED_PRECONDITION')
         with self._session.use(), torch.no_grad():
             self._session.ask(_session.SERVERS)
             own = [p.detach().clone() for _, p in self._trained]
             self._copy_out(self._in)
-        self._swapped = True
-        return own
+        self._own = own
 
-    def restore(self, own: List[torch.Tensor]) -> None:
-        self._copy_out(own)
-        self._swapped = False
+    def restore(self) -> None:
+        """Ends what swap_in_servers_weights has begun."""
+        self._copy_out(self._own)
+        self._own = None
 
     @torch.no_grad()
     def _copy_in(self, bucket: List[int]) -> None:
@@ -770,7 +795,7 @@ class _Exchange:
                         'INVALID_ARGUMENT')
 
     def _check_unchanged(self) -> None:
-        if self._swapped:
+        if self._own is not None:
             raise ConfigError('step() is called within server_weights',
                               'FAILED_PRECONDITION')
         groups = self._optimizer.param_groups

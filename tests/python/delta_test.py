@@ -2,7 +2,10 @@
 
 import copy
 import json
+import os
+import signal
 import subprocess
+import tempfile
 import unittest
 import warnings
 
@@ -10,11 +13,19 @@ import torch
 from torch import nn
 
 import gradsieve.torch as gs
-from ranks import COMMAND, Job
+from ranks import BEHIND, COMMAND, Job
 
 SGD = lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9)
 BUCKETS = 'training { bucket_megabytes: 0.0005 }'
 ADAMW = lambda p: torch.optim.AdamW(p, lr=0.01)
+# SparseLoCo, with answers that come while a rank goes on.
+SPARSE_LOCO = '''
+consistency { local_steps: 3 answer_delay: 1 answer_weight: 0.75 }
+compressor {
+  name: "chunk_topk" ratio: 0.0625 chunk_topk { chunk_elements: 64 }
+  value_code: "two_bit_bins" feedback_decay: 0.95
+}
+'''
 
 
 class Odd(nn.Module):
@@ -468,6 +479,84 @@ class DeltaTest(unittest.TestCase):
                 self.assertEqual(
                     largest_difference(whole[1]['gradsieve'],
                                        parts[1]['gradsieve']), 0)
+
+    def test_a_killed_run_that_goes_on_has_the_bits_of_one_that_was_not(self):
+        def run(rank, folder, steps, save_after, killed):
+            model = make(seed=0)
+            optimizer = ADAMW(model.parameters())
+            begins = steps[0] == 0
+            if not begins:
+                saved = [torch.load('%s/%d.pt' % (folder, r)) for r in range(2)]
+                model.load_state_dict(saved[0]['model'])
+                # Before or after it: the same.
+                if rank == 0:
+                    gs.load_state_dict(saved[rank]['gradsieve'])
+            gs.DistributedOptimizer(optimizer, model)
+            if not begins:
+                optimizer.load_state_dict(saved[rank]['optimizer'])
+                if rank == 1:
+                    gs.load_state_dict(saved[rank]['gradsieve'])
+            for step in steps:
+                plain_step(model, optimizer, rank, step)
+                if step == save_after:
+                    with gs.server_weights(model):
+                        state = {'model': model.state_dict(),
+                                 'optimizer': optimizer.state_dict(),
+                                 'gradsieve': gs.state_dict()}
+                        torch.save(state, '%s/%d.pt' % (folder, rank))
+            if rank == killed:
+                os.kill(os.getpid(), signal.SIGKILL)
+            own = weights(model)
+            with gs.server_weights(model):
+                return own, weights(model), gs.state_dict()
+        # At an exchange whose answer is not used yet, and between two.
+        for last in 5, 6, 7:
+            with tempfile.TemporaryDirectory() as folder:
+                def go(steps, killed=None):
+                    with Job(servers=2, more=SPARSE_LOCO + BUCKETS,
+                             mode=BEHIND) as job:
+                        results = job.run if killed else job.results
+                        return results(run, folder, steps, last, killed)
+                whole = go(range(14))
+                failed = go(range(last + 3), killed=1)
+                self.assertIsInstance(failed[0], gs.JobFailed)
+                self.assertIsInstance(failed[1], EOFError)
+                parts = go(range(last + 1, 14))
+            for (a, a_servers, a_state), (b, b_servers, b_state) in zip(whole, parts):
+                self.assertEqual(largest_difference(a, b), 0)
+                self.assertEqual(largest_difference(a_servers, b_servers), 0)
+                self.assertEqual(largest_difference(a_state, b_state), 0)
+            self.assertGreater(largest_difference(whole[0][0], whole[0][1]), 0)
+
+    def test_servers_that_are_killed_go_on_with_the_same_bits(self):
+        def run(rank, servers):
+            model = make(seed=0)
+            optimizer = SGD(model.parameters())
+            gs.DistributedOptimizer(optimizer, model)
+            for step in range(14):
+                plain_step(model, optimizer, rank, step)
+                # With a push under way, and between two.
+                if rank == 0 and step in servers:
+                    os.kill(servers[step], signal.SIGKILL)
+            own = weights(model)
+            with gs.server_weights(model):
+                return own, weights(model), gs.state_dict(), gs.stats()['bytes_up']
+        outer = 'optimizer { name: "nesterov" learning_rate: 0.7 momentum: 0.9 }'
+        log = 'checkpoint { directory: "FOLDER" }'
+        more = SPARSE_LOCO + BUCKETS + outer + log
+        runs = []
+        for kills in (), (5, 9):
+            with Job(servers=2, more=more, mode=BEHIND, lost_server=60) as job:
+                job.start_again_when_killed()
+                runs.append(job.results(run, {
+                    step: server.pid for step, server in zip(kills, job.servers)}))
+                for index in range(2):
+                    with open(job.log_of(index)) as text:
+                        self.assertEqual('goes on from' in text.read(), bool(kills))
+        for a, b in zip(*runs):
+            for undisturbed, killed in zip(a[:3], b[:3]):
+                self.assertEqual(largest_difference(undisturbed, killed), 0)
+            self.assertEqual(a[3], b[3])
 
     def test_a_rank_may_leave_out_a_step(self):
         def skip(rank):

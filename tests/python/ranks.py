@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import threading
 import time
 import traceback
 
@@ -27,7 +28,7 @@ model { name: "external" }
 %s
 cluster { num_workers: %d num_servers: %d %s
   startup_timeout_seconds: %d
-  lost_server_timeout_seconds: 3
+  lost_server_timeout_seconds: %d
   lost_worker_timeout_seconds: 20
 }
 %s
@@ -35,6 +36,8 @@ cluster { num_workers: %d num_servers: %d %s
 
 
 DELTA = 'worker_optimizer { name: "external" }'
+# Of SparseLoCo: a rank's own weights are those of the servers at an exchange.
+BEHIND = 'worker_optimizer { name: "external" step_ahead: 0 }'
 EXCHANGE = 'downlink { mode: MEAN }'
 
 
@@ -42,27 +45,50 @@ class Job:
     """A job and its running servers, as a context."""
 
     def __init__(self, ranks=2, servers=1, more='', start_servers=True, mode=DELTA,
-                 startup=60):
+                 startup=60, lost_server=3):
         self.ranks = ranks
+        self._keepers = []
+        self._ends = False
         self.folder = tempfile.mkdtemp(prefix='gs')
         self.path = os.path.join(self.folder, 'job.textproto')
         addresses = ''.join('servers: "unix:%s/server-%d" ' % (self.folder, i)
                             for i in range(servers))
         with open(self.path, 'w') as file:
-            file.write(JOB % (mode, ranks, servers, addresses, startup, more))
+            file.write(JOB % (mode, ranks, servers, addresses, startup, lost_server,
+                              more.replace('FOLDER', self.folder)))
         self.servers = []
         if start_servers:
-            for i in range(servers):
-                log = open(os.path.join(self.folder, 'server-%d.log' % i), 'wb')
-                with log:
-                    self.servers.append(subprocess.Popen(
-                        [SERVER, '--config=' + self.path, '--index=%d' % i],
-                        stderr=log))
+            self.servers = [self._start_server(i) for i in range(servers)]
+
+    def _start_server(self, index):
+        with open(self.log_of(index), 'ab') as log:
+            return subprocess.Popen(
+                [SERVER, '--config=' + self.path, '--index=%d' % index], stderr=log)
+
+    def log_of(self, server):
+        """The file of a server's log."""
+        return os.path.join(self.folder, 'server-%d.log' % server)
+
+    def start_again_when_killed(self):
+        """Has each server that is killed from now on started again, once."""
+        def keep(index):
+            killed = self.servers[index].wait() == -signal.SIGKILL
+            if killed and not self._ends:
+                self.servers[index] = self._start_server(index)
+        for index in range(len(self.servers)):
+            keeper = threading.Thread(target=keep, args=(index,))
+            keeper.start()
+            self._keepers.append(keeper)
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
+        self._ends = True
+        for server in self.servers:
+            server.kill()
+        for keeper in self._keepers:
+            keeper.join()
         for server in self.servers:
             server.kill()
             server.wait()

@@ -198,6 +198,25 @@ class TrainTest(unittest.TestCase):
         self.assertEqual(code, 75, out)
         self.assertIn('worker-1 was killed by signal 9', out)
 
+    def test_a_killed_server_goes_on_if_the_job_has_a_folder_for_it(self):
+        kept = os.path.join(self.folder.name, 'kept')
+        self.write(self.job, JOB + 'checkpoint { directory: "%s" }' % kept)
+        code, out = self.train(TRAIN + '''
+            if gs.is_leader():
+                for path in glob.glob('/proc/%d/task/*/children' % os.getppid()):
+                    for child in open(path).read().split():
+                        if open('/proc/%s/comm' % child).read() == 'server\\n':
+                            os.kill(int(child), signal.SIGKILL)
+            step()
+            say('steps %d' % gs.stats()['steps'])
+            gs.finish()
+        ''', prelude='import glob\n')
+        self.assertEqual(code, 0, out)
+        self.assertRegex(out, 'server-0 was killed by signal 9.*; it is started again '
+                         'and goes on')
+        for rank in range(2):
+            self.assertIn('[worker-%d] steps 2\n' % rank, out)
+
     def test_ctrl_c_stops_all(self):
         self.write(self.script, PRELUDE + textwrap.dedent(TRAIN + '''
             say('stepped')

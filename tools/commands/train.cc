@@ -174,7 +174,8 @@ std::string MemoryNote(const WorkerMemory& memory, int num_workers) {
 }
 
 bool KeepsSnapshots(const LocalClusterOptions& options) {
-  return options.config.checkpoint().every() > 0;
+  return options.config.checkpoint().every() > 0 &&
+         options.worker_command.empty();
 }
 
 std::string CheckpointDirectory(const LocalClusterOptions& options) {
@@ -406,8 +407,11 @@ int TrainExternal(const Flags& flags, const JobConfig& config) {
     return Fail(CheckModelIsHere(config.model()), kExitConfig);
   }
   LocalClusterOptions options = OptionsOf(flags, config);
-  // The program saves what it goes on from.
-  options.config.mutable_checkpoint()->set_every(0);
+  // The program saves what it goes on from; servers keep logs where the job
+  // says so.
+  if (config.checkpoint().directory().empty()) {
+    options.config.mutable_checkpoint()->set_every(0);
+  }
   options.worker_command = flags.command;
   options.first_worker_arguments.clear();
   if (!flags.page.empty()) {

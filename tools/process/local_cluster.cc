@@ -101,7 +101,10 @@ class LocalLauncher final : public Launcher {
   // To be called first: completes the job.
   absl::Status Prepare();
 
-  bool keeps_snapshots() const { return keeps_snapshots_; }
+  // A user's program saves none.
+  bool keeps_snapshots() const {
+    return keeps_snapshots_ && options_.worker_command.empty();
+  }
 
   absl::StatusOr<std::optional<Command>> CommandFor(
       const JobProcess& process) override;
@@ -306,7 +309,8 @@ bool LocalLauncher::CanComeBack(const JobProcess& process,
   const bool is_server = process.kind == JobProcess::Kind::kServer;
   const bool can = is_server ? keeps_log_
                              : WorkersDrift(config_) ||
-                                   (keeps_log_ && !WorkersHaveStages(config_));
+                                   (keeps_log_ && !WorkersHaveStages(config_) &&
+                                    options_.worker_command.empty());
   if (!can || process.exit.signal == 0) return false;
   // Before the workers run, there is nothing to go on from, nor afterwards.
   if (is_server && job.workers_running == 0) return false;
