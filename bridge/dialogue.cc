@@ -229,7 +229,8 @@ absl::Status Dialogue::Do(BridgeMessage* message, BridgeMessage* answer) {
       return session_->Pull();
     case BridgeOp::kBegin:
       return session_->BeginPush(
-          message->a == 0 ? std::nullopt : std::optional<double>(message->c));
+          message->a == 0 ? std::nullopt : std::optional<double>(message->c),
+          message->b);
     case BridgeOp::kReady:
       return session_->Ready(message->a);
     case BridgeOp::kWait:

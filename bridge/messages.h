@@ -16,7 +16,8 @@
 //   FIRST                          yes
 //   PULL                           yes
 //   BEGIN    whether the loss is
-//            told, -, the loss     no
+//            told, samples or 0,
+//            the loss              no
 //   READY    bucket                no
 //   WAIT                           yes: number of pushes so far
 //   SERVERS                        yes
@@ -50,7 +51,7 @@ namespace ps {
 
 // Of messages and of the shared block. A training process with another one is
 // refused.
-constexpr int kBridgeProtocol = 4;
+constexpr int kBridgeProtocol = 5;
 
 constexpr size_t kBridgeMessageBytes = 24;  // Without the text.
 constexpr size_t kMaxBridgeText = 4096;

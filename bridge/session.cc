@@ -10,6 +10,7 @@
 #include "common/status_macros.h"
 #include "compressors/state_io.h"
 #include "glog/logging.h"
+#include "transport/push_samples.h"
 #include "worker/bucket_plan.h"
 #include "worker/exchange_stats.h"
 
@@ -147,9 +148,13 @@ absl::Status BridgeSession::Pull() {
   return absl::OkStatus();
 }
 
-absl::Status BridgeSession::BeginPush(std::optional<double> loss) {
+absl::Status BridgeSession::BeginPush(std::optional<double> loss,
+                                      int64_t samples) {
   PS_RETURN_IF_ERROR(Require(State::kBetweenPushes, "BEGIN"));
-  pipeline_->Begin(push_, steps_, x_);
+  PS_RETURN_IF_ERROR(CheckPushSamples(*options_.config, samples));
+  PushDetails details;
+  details.samples = samples;
+  pipeline_->Begin(push_, steps_, x_, details);
   loss_ = loss;
   next_bucket_ = 0;
   state_ = State::kPushing;

@@ -88,8 +88,9 @@ class BridgeSession {
   absl::Status Pull();
 
   // `loss` is that of the step, of which servers take the mean over all workers
-  // for the records; none if the other process does not tell it.
-  absl::Status BeginPush(std::optional<double> loss);
+  // for the records; none if the other process does not tell it. `samples`: as
+  // in CheckPushSamples, whose errors it returns.
+  absl::Status BeginPush(std::optional<double> loss, int64_t samples);
   // `in` has the other process's weights, or gradient, of this bucket. Errors:
   // also kOutOfRange for a step or gradient that is not finite, where the job
   // does not skip it; kInvalidArgument for a bucket that is not the next one.

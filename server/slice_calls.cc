@@ -116,6 +116,7 @@ void HandlePush(SliceRequest request, const Arrival& arrival,
   push.lacks_positions = lacks_positions;
   push.message_bytes = request.message.message_bytes;
   push.base_version = header.base_version();
+  push.samples = header.samples();
   if (header.has_compress_next()) push.compress_next = header.compress_next();
   if (header.has_weights_digest()) {
     push.weights_digest = header.weights_digest();

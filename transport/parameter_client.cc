@@ -468,6 +468,7 @@ absl::Status SessionsClient::Push(const BucketPush& push,
     SliceMessage header = Header(slices[i]);
     header.set_iteration(push.iteration);
     header.set_loss(push.loss);
+    header.set_samples(push.samples);
     header.set_without_weights(!push.wants_weights);
     header.set_base_version(versions_[push.bucket][i]);
     if (push.compress_next.has_value()) {

@@ -134,6 +134,7 @@ struct BucketPush {
   int64_t iteration = 0;
   int bucket = 0;
   double loss = 0;
+  int64_t samples = 0;        // As in CheckPushSamples.
   bool wants_weights = true;  // Whether the answers carry weights.
   // The WeightsDigest of each slice of the worker's weights, or empty.
   std::vector<uint64_t> weights_digests;

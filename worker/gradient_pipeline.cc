@@ -91,8 +91,10 @@ absl::StatusOr<std::unique_ptr<GradientPipeline>> GradientPipeline::Create(
 }
 
 void GradientPipeline::Begin(int64_t push, const Tensor& gradient,
-                             const Tensor& weights) {
+                             const Tensor& weights,
+                             const PushDetails& details) {
   push_ = push;
+  details_ = details;
   choice_.Begin();
   gradient_ = gradient;
   weights_ = weights;
@@ -295,6 +297,7 @@ absl::Status GradientPipeline::Push(int b,
   push.iteration = push_;
   push.bucket = b;
   push.loss = loss_;
+  push.samples = details_.samples;
   push.compress_next = choice_.Wanted(b);
   const int64_t digest_every = context_.config->consistency().digest_every();
   if (digest_every > 0 && push_ % digest_every == 0) {

@@ -39,6 +39,11 @@ struct GradientPipelineOptions {
   bool overlap = false;
 };
 
+// What a push says besides the gradient.
+struct PushDetails {
+  int64_t samples = 0;  // As in CheckPushSamples, which must allow it.
+};
+
 // The pipeline. Not thread-safe. For each iteration: Begin, Ready until the
 // whole vector is covered, Await.
 class GradientPipeline {
@@ -57,7 +62,8 @@ class GradientPipeline {
   // or replace them by the means with downlink.mode MEAN.
   // Both tensors are used until Await returns. In delta mode the gradient is
   // replaced by the worker's steps.
-  void Begin(int64_t push, const Tensor& gradient, const Tensor& weights);
+  void Begin(int64_t push, const Tensor& gradient, const Tensor& weights,
+             const PushDetails& details = {});
 
   // Reports that the gradient's elements from `begin` on are final. `begin`
   // decreases from call to call, as Model::ForwardBackward reports it.
@@ -159,6 +165,7 @@ class GradientPipeline {
 
   ExchangeAccount account_;
   int64_t push_ = 0;
+  PushDetails details_;
   const bool may_leave_out_;   // Whether training.non_finite is SKIP.
   const bool needs_norm_;      // Whether the norm is needed before sending.
   const int64_t num_trained_;  // The number of elements in all buckets.

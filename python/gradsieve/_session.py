@@ -16,7 +16,7 @@ from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Sequenc
 
 from gradsieve._errors import Error, Forked, Interrupted, ConfigError, error_of
 
-PROTOCOL = 4
+PROTOCOL = 5
 (JOB, SAME, OPEN, FIRST, PULL, BEGIN, READY, WAIT, SERVERS, AVERAGE, STATS, SAVE,
  LOAD, METRICS, FINISH, ABORT) = range(1, 17)
 _NAMES = {JOB: 'JOB', OPEN: 'OPEN', FIRST: 'FIRST', PULL: 'PULL', WAIT: 'WAIT',
@@ -176,11 +176,11 @@ class Session:
         """Sends a message that has no answer."""
         self._send(op, a, text.encode(errors='replace')[:_MAX_TEXT])
 
-    def begin(self) -> None:
+    def begin(self, samples: int = 0) -> None:
         """Begins a push, with the loss that ``record_loss`` has been given since
-        the one before."""
+        the one before, and the number of samples that weighs it, or 0."""
         loss, self._loss = self._loss, None
-        self._send(BEGIN, loss is not None, c=loss or 0.0)
+        self._send(BEGIN, loss is not None, b=samples, c=loss or 0.0)
 
     def record_loss(self, loss: float) -> None:
         """Has the next push tell the loss of its step."""
@@ -284,8 +284,8 @@ class Session:
         self._socket.close()
 
     def _send(self, op: int, a: int, text: bytes = b'',
-              fd: Optional[int] = None, c: float = 0.0) -> None:
-        message = _MESSAGE.pack(op, 0, 0, a, 0, c) + text
+              fd: Optional[int] = None, b: int = 0, c: float = 0.0) -> None:
+        message = _MESSAGE.pack(op, 0, 0, a, b, c) + text
         try:
             if fd is None:
                 self._socket.send(message)

@@ -31,6 +31,7 @@ import atexit
 import contextlib
 import ctypes
 import hashlib
+import operator
 import os
 import sys
 import tempfile
@@ -51,8 +52,8 @@ from gradsieve._errors import (ConfigError, Error, Forked, Interrupted, JobFaile
 __all__ = [
     'ConfigError', 'DistributedOptimizer', 'Error', 'Forked', 'HookState',
     'Interrupted', 'JobFailed', 'NotFinite', 'ServerLost', 'StartupTimeout',
-    'average', 'average_buffers', 'check_weights', 'exchange', 'finish', 'hook',
-    'init', 'is_leader', 'join', 'load_state_dict', 'rank', 'record_evaluation',
+    'average', 'average_buffers', 'check_weights', 'count_samples', 'exchange',
+    'finish', 'hook', 'init', 'is_leader', 'join', 'load_state_dict', 'rank', 'record_evaluation',
     'record_loss', 'server_weights', 'size', 'state_dict', 'stats',
 ]
 
@@ -265,7 +266,7 @@ def join() -> Iterator[None]:
     if not isinstance(exchange, _Exchange):
         raise ConfigError('join needs DistributedOptimizer first; with the hook, use '
                           'join of DistributedDataParallel', 'FAILED_PRECONDITION')
-    exchange.joins = session.synchronous
+    exchange.begin_joining()
     yield
     if exchange.joins:
         exchange.follow_others()
@@ -345,6 +346,32 @@ def record_loss(loss: Any) -> None:
         _state.loss = _number(loss)
     else:
         _state.session.record_loss(_number(loss))
+
+
+def count_samples(samples: int) -> None:
+    """Tells how many samples the next step is from: before each ``step``, on all
+    ranks. An exchange takes the mean of the ranks' ways, each weighed by the samples
+    that its rank has counted since the exchange before, as federated averaging does
+    where ranks have unequal parts of the data. Without it all ranks weigh the same.
+
+    Needs ``DistributedOptimizer`` in a SYNCHRONOUS job with ``consistency.mean``
+    WORKERS, and cannot be used within ``join``.
+
+    Args:
+      samples: a whole number from 1 to 2^40.
+
+    Example::
+
+        for inputs, labels in loader:        # of another length on each rank
+            ...
+            gs.count_samples(len(labels))
+            optimizer.step()
+    """
+    _session_here()
+    if not isinstance(_state.exchange, _Exchange):
+        raise ConfigError('count_samples needs DistributedOptimizer first',
+                          'FAILED_PRECONDITION')
+    _state.exchange.count_samples(samples)
 
 
 def record_evaluation(**metrics: Any) -> None:
@@ -619,6 +646,8 @@ class _Exchange:
         # The parameters' own values within server_weights.
         self._own = None  # type: Optional[List[torch.Tensor]]
         self._local_steps = 0  # Since the last exchange.
+        self._samples = 0  # Counted since the last exchange.
+        self._counts = False  # Whether samples were counted before.
         self._pushes = False  # Whether a push is not answered.
         self._session = session
         self._optimizer = optimizer
@@ -677,6 +706,28 @@ class _Exchange:
             self._exchange()
         self.seconds += time.perf_counter() - start
 
+    def count_samples(self, samples: int) -> None:
+        try:
+            number = operator.index(samples)
+        except TypeError:
+            number = 0
+        if not 1 <= number <= _MAX_SAMPLES:
+            raise ConfigError('count_samples gets %r; must be a whole number from 1 '
+                              'to %d' % (samples, _MAX_SAMPLES), 'INVALID_ARGUMENT')
+        self._samples += number
+        self._counts = True
+        self._check_samples()
+
+    def begin_joining(self) -> None:
+        self.joins = self._session.synchronous
+        self._check_samples()
+
+    def _check_samples(self) -> None:
+        if self.joins and self._counts:
+            raise ConfigError('count_samples cannot be used within join, where a '
+                              'rank that follows others has no samples',
+                              'FAILED_PRECONDITION')
+
     def follow_others(self) -> None:
         """Exchanges with the ranks that still step, until none does."""
         with self._session.use():
@@ -685,7 +736,11 @@ class _Exchange:
 
     def _exchange(self) -> None:
         self._local_steps = 0
-        self._session.begin()
+        if self._counts and self._samples == 0:
+            raise ConfigError('count_samples was called before an earlier exchange, '
+                              'and not before this one', 'FAILED_PRECONDITION')
+        self._session.begin(self._samples)
+        self._samples = 0
         for number, bucket in enumerate(self._buckets):
             self._copy_in(bucket)
             self._session.tell(_session.READY, number)
@@ -713,7 +768,8 @@ class _Exchange:
             return {}
         own = self._own or [p for _, p in self._trained]
         return {'weights': torch.cat([value.detach().cpu().flatten() for value in own]),
-                'local_steps': torch.tensor(self._local_steps)}
+                'local_steps': torch.tensor(self._local_steps),
+                'samples': torch.tensor(self._samples)}
 
     @torch.no_grad()
     def load(self, saved: Mapping[str, torch.Tensor]) -> None:
@@ -730,6 +786,8 @@ class _Exchange:
         self._copy_out([part.view(p.shape) for part, (_, p) in zip(
             saved['weights'].split(sizes), self._trained)])
         self._local_steps = int(saved['local_steps'])
+        self._samples = int(saved['samples'])
+        self._counts = self._samples > 0
 
     def finished(self) -> None:
         """The session has ended."""
@@ -813,6 +871,9 @@ class _Exchange:
                     'called, and now has requires_grad: it is not exchanged' %
                     name, 'FAILED_PRECONDITION')
 
+
+# Of one exchange; transport/push_samples.h.
+_MAX_SAMPLES = 1 << 40
 
 # Classes whose objects share out parameters in their own way, by module and
 # name, and what to do instead.

@@ -116,6 +116,7 @@ absl::Status SegmentReader::TakeUpdate(const LoggedUpdate& logged,
     push.dense = one.dense();
     push.message_bytes = one.message_bytes();
     push.base_version = one.base_version();
+    push.samples = one.samples();
     if (one.has_compress_next()) push.compress_next = one.compress_next();
     push.payload = PayloadOf(payloads.substr(0, bytes));
     payloads.remove_prefix(bytes);

@@ -206,6 +206,7 @@ absl::Status ServerLog::AppendUpdate(const std::string& slice, int64_t version,
     one->set_dense(push.dense);
     one->set_message_bytes(push.message_bytes);
     one->set_base_version(push.base_version);
+    one->set_samples(push.samples);
     if (push.compress_next.has_value()) {
       one->set_compress_next(*push.compress_next);
     }

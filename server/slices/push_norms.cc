@@ -6,14 +6,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "common/status_macros.h"
-#include "glog/logging.h"
+#include "compressors/payload/payload.h"
+#include "server/slices/scaled_payload.h"
 
 namespace ps {
 namespace {
-
-bool IsDense(const PayloadPieces& push, int64_t num_elements) {
-  return ValidatePayload(push, num_elements)->index_code == IndexCode::kDense;
-}
 
 double SumOfSquares(absl::Span<const float> values) {
   double sum = 0;
@@ -66,16 +63,8 @@ std::vector<PushNorms::Finding> PushNorms::Judge(
 
 PayloadBuffer PushNorms::Capped(const PayloadPieces& push,
                                 const Finding& finding) const {
-  std::vector<uint32_t> indices;
-  std::vector<float> values;
-  DecodePayload(push, &indices, &values);
-  const double scale = config_.factor() * finding.median / finding.norm;
-  for (float& value : values) value = static_cast<float>(value * scale);
-  if (IsDense(push, num_elements_)) return EncodeDense(values);
-  absl::StatusOr<PayloadBuffer> sparse =
-      EncodeSparse("raw32", indices, values, /*begin=*/0, num_elements_);
-  CHECK(sparse.ok()) << sparse.status();  // The code is known.
-  return *std::move(sparse);
+  return ScaledPayload(push, config_.factor() * finding.median / finding.norm,
+                       num_elements_);
 }
 
 void PushNorms::Save(StateWriter* writer) const {

@@ -11,6 +11,7 @@
 #include "common/status_macros.h"
 #include "compressors/payload/payload.h"
 #include "compressors/payload/shared_positions.h"
+#include "transport/push_samples.h"
 
 namespace ps {
 namespace {
@@ -59,6 +60,9 @@ absl::Status CheckUpdate(const SliceOptions& options,
     if (push.rank < 0 || push.rank >= options.config->cluster().num_workers()) {
       return absl::DataLossError(absl::StrCat("a push of worker ", push.rank));
     }
+    const absl::Status samples =
+        CheckPushSamples(*options.config, push.samples);
+    if (!samples.ok()) return absl::DataLossError(samples.message());
     if (has_coder && CodedByCompressor(push.payload.pieces)) {
       if (!push.dense) continue;
       return absl::DataLossError(
@@ -154,6 +158,7 @@ absl::StatusOr<std::optional<WeightAnswer>> WorkerPast::Answer(
         update->pushes.begin(), update->pushes.end(),
         [&](const WorkerPush& one) { return one.rank == push.rank; });
     if (counted == update->pushes.end() || counted->loss != push.loss ||
+        counted->samples != push.samples ||
         !SameBytes(counted->payload.pieces, push.payload.pieces)) {
       return absl::FailedPreconditionError(absl::StrCat(
           "worker ", push.rank,

@@ -1,6 +1,7 @@
 #include "server/slices/slice_state.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,6 +11,7 @@
 #include "compressors/compressor.h"
 #include "compressors/payload/payload.h"
 #include "glog/logging.h"
+#include "server/slices/scaled_payload.h"
 
 namespace ps {
 namespace {
@@ -20,6 +22,18 @@ SliceOptions WithStretches(SliceOptions options) {
     options.stretches.push_back({0, 0, options.num_elements, true});
   }
   return options;
+}
+
+// Checks that all pushes tell their samples, or none.
+absl::Status CheckSamples(const std::vector<WorkerPush>& pushes) {
+  const auto tells = [](const WorkerPush& push) { return push.samples > 0; };
+  const auto one = std::find_if(pushes.begin(), pushes.end(), tells);
+  const auto other = std::find_if_not(pushes.begin(), pushes.end(), tells);
+  if (one == pushes.end() || other == pushes.end()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "worker ", one->rank, " tells that its push ", one->iteration,
+      " is from ", one->samples, " samples, and worker ", other->rank,
+      " tells none; all workers must, or none"));
 }
 
 }  // namespace
@@ -116,7 +130,7 @@ absl::StatusOr<std::vector<CoderPush>> SliceState::Decode(
 }
 
 void SliceState::JudgeNorms(const std::vector<WorkerPush>& pushes,
-                            std::deque<PayloadBuffer>* capped,
+                            std::deque<PayloadBuffer>* changed,
                             std::deque<PayloadPieces>* pieces,
                             GradientPayloads* gradients) {
   using Config = PushNormsConfig;
@@ -132,21 +146,48 @@ void SliceState::JudgeNorms(const std::vector<WorkerPush>& pushes,
         options_.name, ": the push has norm ", found.norm, ", more than ",
         config.factor(), " times the median, ", found.median, "; it ", done));
     if (config.action() == Config::CAP) {
-      capped->push_back(norms_->Capped(*payloads[found.push], found));
-      pieces->push_back({capped->back().span()});
+      changed->push_back(norms_->Capped(*payloads[found.push], found));
+      pieces->push_back({changed->back().span()});
       payloads[found.push] = &pieces->back();
     } else if (config.action() == Config::LEAVE_OUT) {
       payloads[found.push] = nullptr;
       gradients->sent_elements -= push.count;
     }
   }
-  payloads.erase(std::remove(payloads.begin(), payloads.end(), nullptr),
-                 payloads.end());
+  size_t kept = 0;
+  for (size_t i = 0; i < payloads.size(); ++i) {
+    if (payloads[i] == nullptr) continue;
+    payloads[kept] = payloads[i];
+    gradients->samples[kept++] = gradients->samples[i];
+  }
+  payloads.resize(kept);
+  gradients->samples.resize(kept);
+}
+
+void SliceState::Weigh(std::deque<PayloadBuffer>* changed,
+                       std::deque<PayloadPieces>* pieces,
+                       GradientPayloads* gradients) const {
+  const std::vector<int64_t>& samples = gradients->samples;
+  const int64_t sum =
+      std::accumulate(samples.begin(), samples.end(), int64_t{0});
+  if (sum == 0) return;
+  for (size_t i = 0; i < samples.size(); ++i) {
+    // Exactly 1 if all are from equally many.
+    const double scale = static_cast<double>(samples[i]) *
+                         static_cast<double>(samples.size()) /
+                         static_cast<double>(sum);
+    if (scale == 1) continue;
+    changed->push_back(
+        ScaledPayload(*gradients->payloads[i], scale, options_.num_elements));
+    pieces->push_back({changed->back().span()});
+    gradients->payloads[i] = &pieces->back();
+  }
 }
 
 absl::StatusOr<SliceWeights::Outcome> SliceState::Begin(
     const std::vector<WorkerPush>& pushes) {
   PS_RETURN_IF_ERROR(CheckDigests(pushes));
+  PS_RETURN_IF_ERROR(CheckSamples(pushes));
   // The weights can be updated in place once no answer shares them.
   answer_.weights = DownlinkPayload();
   timings_ = ServerTimings();
@@ -154,6 +195,7 @@ absl::StatusOr<SliceWeights::Outcome> SliceState::Begin(
   gradients.all_dense = true;
   for (const WorkerPush& push : pushes) {
     gradients.payloads.push_back(&push.payload.pieces);
+    gradients.samples.push_back(push.samples);
     gradients.any_dense = gradients.any_dense || push.dense;
     gradients.all_dense = gradients.all_dense && push.dense;
     gradients.sent_elements += push.count;
@@ -163,9 +205,10 @@ absl::StatusOr<SliceWeights::Outcome> SliceState::Begin(
     PS_ASSIGN_OR_RETURN(decoded, Decode(pushes, &gradients));
   }
   unusual_.clear();
-  std::deque<PayloadBuffer> capped;
+  std::deque<PayloadBuffer> changed;
   std::deque<PayloadPieces> pieces;
-  if (norms_.has_value()) JudgeNorms(pushes, &capped, &pieces, &gradients);
+  if (norms_.has_value()) JudgeNorms(pushes, &changed, &pieces, &gradients);
+  Weigh(&changed, &pieces, &gradients);
   std::vector<PayloadPieces> statistics;
   if (each_push_ && options_.rule == UpdateRule::kMean) {
     std::vector<float> values(options_.num_elements);

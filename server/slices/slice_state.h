@@ -152,12 +152,16 @@ class SliceState {
   // which the payloads in *gradients point.
   absl::StatusOr<std::vector<CoderPush>> Decode(
       const std::vector<WorkerPush>& pushes, GradientPayloads* gradients);
-  // Handles unusual pushes as the config says. *capped keeps the memory of
-  // those that it replaces.
+  // Handles unusual pushes as the config says. *changed keeps the memory of
+  // those that it replaces, as in Weigh.
   void JudgeNorms(const std::vector<WorkerPush>& pushes,
-                  std::deque<PayloadBuffer>* capped,
+                  std::deque<PayloadBuffer>* changed,
                   std::deque<PayloadPieces>* pieces,
                   GradientPayloads* gradients);
+  // Scales the pushes so that their mean is the one weighed by samples.
+  void Weigh(std::deque<PayloadBuffer>* changed,
+             std::deque<PayloadPieces>* pieces,
+             GradientPayloads* gradients) const;
   absl::Status CheckDigests(const std::vector<WorkerPush>& pushes) const;
   absl::StatusOr<SliceWeights::Outcome> Begin(
       const std::vector<WorkerPush>& pushes);

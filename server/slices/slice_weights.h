@@ -25,6 +25,7 @@ namespace ps {
 // The workers' pushes for one update, in the order in which they are added.
 struct GradientPayloads {
   std::vector<const PayloadPieces*> payloads;  // Valid; not owned.
+  std::vector<int64_t> samples;                // WorkerPush.samples of each.
   bool any_dense = false;                      // Whether one is dense.
   bool all_dense = false;                      // Whether all are dense.
   int64_t sent_elements = 0;                   // The elements of all payloads.

@@ -9,6 +9,7 @@
 #include "compressors/payload/payload.h"
 #include "compressors/payload/shared_positions.h"
 #include "glog/logging.h"
+#include "transport/push_samples.h"
 
 namespace ps {
 namespace {
@@ -297,6 +298,12 @@ absl::StatusOr<Admission::Arrival> WeightSlice::Admit(WorkerPush push) {
     return absl::InvalidArgumentError(
         "a push of statistics must hold all of them");
   }
+  if (options_.rule == UpdateRule::kMean && push.samples != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a push of statistics is from ", push.samples,
+        " samples; must tell none, because their mean is not weighed"));
+  }
+  PS_RETURN_IF_ERROR(CheckPushSamples(*options_.config, push.samples));
   MutexLock lock(&mu_);
   if (push.base_version > version_) {
     return absl::FailedPreconditionError(absl::StrCat(

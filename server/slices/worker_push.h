@@ -24,6 +24,7 @@ struct WorkerPush {
   bool completed = false;
   int64_t message_bytes = 0;  // The bytes on the wire.
   int64_t base_version = 0;   // The version of its weights.
+  int64_t samples = 0;  // Its weight in the mean (CheckPushSamples); or 0.
   // The digest of those weights (SliceWeights::Digest), if it is to be
   // compared.
   std::optional<uint64_t> weights_digest;

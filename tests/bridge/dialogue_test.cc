@@ -608,6 +608,18 @@ TEST(Dialogue, BucketsAreReadyOneByOne) {
               HasSubstr("READY is for bucket 1; must be for bucket 0 of 2"));
 }
 
+TEST(Dialogue, SamplesThatWeighNothingAreErrors) {
+  JobConfig job = Job(1);
+  const Servers servers(&job);
+  auto ranks = Start(job);
+  BridgeMessage begin;
+  begin.op = BridgeOp::kBegin;
+  begin.b = -3;
+  ASSERT_TRUE(SendBridgeMessage(ranks[0]->socket(), begin).ok());
+  EXPECT_THAT(std::string(ranks[0]->Ask(BridgeOp::kWait).message()),
+              HasSubstr("a push is from -3 samples; must be from 1 to"));
+}
+
 TEST(Dialogue, OtherOrdersAreErrorsThatStay) {
   JobConfig job = Job(1);
   const Servers servers(&job);

@@ -391,6 +391,96 @@ class DeltaTest(unittest.TestCase):
         self.assertGreater(before, 0)
         self.assertEqual(after, 0)
 
+    def test_exchanges_are_weighed_by_samples(self):
+        # At each of two steps that are exchanged together.
+        counts = [(3, 4), (1, 0)]
+
+        def count(rank):
+            model = make(seed=0)
+            optimizer = gs.DistributedOptimizer(SGD(model.parameters()), model)
+            for step in range(6):
+                if counts[rank][step % 2]:
+                    gs.count_samples(counts[rank][step % 2])
+                plain_step(model, optimizer, rank, step)
+            return weights(model)
+        with Job(more='consistency { local_steps: 2 }' + BUCKETS) as job:
+            results = job.results(count)
+        models = [make(seed=0) for _ in results]
+        optimizers = [SGD(model.parameters()) for model in models]
+        for step in range(6):
+            for rank, model in enumerate(models):
+                plain_step(model, optimizers[rank], rank, step)
+            if step % 2 == 1:
+                with torch.no_grad():
+                    for a, b in zip(*[model.parameters() for model in models]):
+                        a.copy_((7 * a + b) / 8)
+                        b.copy_(a)
+        for result in results:
+            self.assertLess(largest_difference(result, weights(models[0])), 1e-5)
+
+    def test_equal_samples_have_the_bits_of_none(self):
+        def count(rank, samples):
+            model = make(seed=0)
+            optimizer = gs.DistributedOptimizer(ADAMW(model.parameters()), model)
+            for step in range(4):
+                if samples:
+                    gs.count_samples(samples)
+                plain_step(model, optimizer, rank, step)
+            return weights(model)
+        runs = []
+        for samples in 0, 1, 96:
+            with Job(ranks=3, more='compressor { name: "topk" ratio: 0.1 }') as job:
+                runs.append(job.results(count, samples))
+        for run in runs[1:]:
+            for a, b in zip(runs[0], run):
+                self.assertEqual(largest_difference(a, b), 0)
+
+    def test_samples_that_weigh_nothing_are_errors(self):
+        def wrong(rank, samples):
+            model = make(seed=0)
+            gs.DistributedOptimizer(SGD(model.parameters()), model)
+            gs.count_samples(samples)
+        for samples in 0, -1, 2.0, float('nan'), 1 << 41, None:
+            with Job(ranks=1) as job:
+                error, = job.run(wrong, samples)
+            self.assertIsInstance(error, gs.ConfigError)
+            self.assertIn('count_samples gets %r; must be a whole number from 1 to '
+                          '1099511627776' % samples, str(error))
+
+    def test_samples_that_only_some_count_are_an_error(self):
+        def some(rank, which):
+            model = make(seed=0)
+            optimizer = gs.DistributedOptimizer(SGD(model.parameters()), model)
+            for step in range(2):
+                if (rank, step) in which:
+                    gs.count_samples(5)
+                plain_step(model, optimizer, rank, step)
+        with Job() as job:
+            for error in job.run(some, [(0, 0)]):
+                self.assertIsInstance(error, gs.Error)
+                self.assertIn('worker 0 tells that its push 0 is from 5 samples, and '
+                              'worker 1 tells none', str(error))
+        with Job(ranks=1) as job:
+            error, = job.run(some, [(0, 0)])
+            self.assertIn('count_samples was called before an earlier exchange, and '
+                          'not before this one', str(error))
+        with Job(ranks=1, more='consistency { mode: ASYNCHRONOUS }') as job:
+            error, = job.run(some, [(0, 0)])
+            self.assertIsInstance(error, gs.ConfigError)
+            self.assertIn('consistency.mode is ASYNCHRONOUS; must be SYNCHRONOUS',
+                          str(error))
+
+    def test_samples_cannot_be_counted_while_ranks_follow(self):
+        def follow(rank):
+            model = make(seed=0)
+            gs.DistributedOptimizer(SGD(model.parameters()), model)
+            with gs.join():
+                gs.count_samples(5)
+        with Job(ranks=1) as job:
+            error, = job.run(follow)
+        self.assertIsInstance(error, gs.ConfigError)
+        self.assertIn('count_samples cannot be used within join', str(error))
+
     def test_join_without_an_optimizer(self):
         def early(rank):
             with gs.join():

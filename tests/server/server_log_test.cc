@@ -39,6 +39,7 @@ class ServerLogTest : public testing::Test {
       update.pushes.push_back(
           PushOf(rank, iteration, std::vector<float>(kElements, rank + 0.5f)));
       update.pushes.back().base_version = iteration;
+      update.pushes.back().samples = rank + 4;
     }
     update.pushes[0].compress_next = true;
     return update;
@@ -90,6 +91,7 @@ TEST_F(ServerLogTest, IsReadAsItWasWritten) {
   EXPECT_EQ(push.loss, written.loss);
   EXPECT_EQ(push.count, written.count);
   EXPECT_EQ(push.message_bytes, written.message_bytes);
+  EXPECT_EQ(push.samples, 5);
   EXPECT_TRUE(push.dense);
   EXPECT_FALSE(push.compress_next.has_value());
   EXPECT_TRUE(*update.pushes[0].compress_next);

@@ -20,6 +20,7 @@
 #include "tests/optimizers/optimizer_harness.h"
 #include "tests/server/slice_calls.h"
 #include "tests/storage/memory_files.h"
+#include "transport/push_samples.h"
 
 namespace ps {
 namespace {
@@ -58,6 +59,11 @@ WorkerPush PushFor(const Case& test, int rank, int64_t iteration,
   }
   push.loss = static_cast<double>(key % 1000) / 7;
   push.base_version = base_version;
+  // Every second update is a weighed mean, where the job allows it.
+  if (iteration % 2 == 1 && test.options.rule != UpdateRule::kMean &&
+      CheckPushSamples(*test.options.config, 1).ok()) {
+    push.samples = 1 + static_cast<int64_t>(key % 5);
+  }
   if (rank == 0) push.compress_next = iteration % 2 == 0;
   return push;
 }

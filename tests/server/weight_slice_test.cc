@@ -13,12 +13,14 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "common/mutex.h"
 #include "compressors/payload/payload.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/norms/squares_exchange.h"
 #include "tests/server/slice_calls.h"
+#include "transport/push_samples.h"
 #include "transport/weights_digest.h"
 
 namespace ps {
@@ -118,6 +120,132 @@ TEST_F(WeightSliceTest, AllArrivalOrdersGiveTheSameBits) {
 
 // A worker that was started again from an earlier state gets the answers once
 // more, and then goes on with the others.
+std::vector<float> Normal(uint64_t seed, size_t n) {
+  std::mt19937_64 random(seed);
+  std::normal_distribution<float> normal;
+  std::vector<float> values(n);
+  for (float& value : values) value = normal(random);
+  return values;
+}
+
+// A push of these values, by every third position if it is to be sparse.
+WorkerPush WeighedPush(int rank, int64_t iteration, bool sparse,
+                       const std::vector<float>& values, int64_t samples) {
+  WorkerPush push = PushOf(rank, iteration, values);
+  if (sparse) {
+    std::vector<uint32_t> indices;
+    std::vector<float> picked;
+    for (size_t i = 0; i < values.size(); i += 3) {
+      indices.push_back(static_cast<uint32_t>(i));
+      picked.push_back(values[i]);
+    }
+    push = SparsePushOf(rank, iteration, static_cast<int64_t>(values.size()),
+                        indices, std::move(picked));
+  }
+  push.samples = samples;
+  return push;
+}
+
+TEST_F(WeightSliceTest, PushesAreWeighedByTheirSamples) {
+  constexpr size_t kSize = 1000;
+  const int64_t samples[] = {3, 1, 4};
+  const std::vector<float> steps[] = {Normal(1, kSize), Normal(2, kSize),
+                                      Normal(3, kSize)};
+  for (const bool sparse : {false, true}) {
+    const auto slice = ZeroSlice(kSize);
+    Answers answers;
+    for (const int rank : {2, 0, 1}) {
+      slice->Push(WeighedPush(rank, 0, sparse, steps[rank], samples[rank]),
+                  answers.Taker());
+    }
+    ASSERT_TRUE(answers.Get()[0].ok()) << answers.Get()[0].status();
+    const std::vector<float> weights = WeightsOf(*PullFrom(slice.get()));
+    ASSERT_EQ(weights.size(), kSize);
+    for (size_t i = 0; i < kSize; ++i) {
+      if (sparse && i % 3 != 0) {
+        ASSERT_EQ(weights[i], 0);
+        continue;
+      }
+      // In rank order, each with its share of the three.
+      float sum = 0;
+      double exact = 0;
+      for (int rank = 0; rank < 3; ++rank) {
+        sum += static_cast<float>(steps[rank][i] * (samples[rank] * 3 / 8.0));
+        exact += samples[rank] / 8.0 * steps[rank][i];
+      }
+      ASSERT_EQ(weights[i], -(sum / 3)) << i;
+      ASSERT_NEAR(weights[i], -exact, 1e-6) << i;
+    }
+  }
+}
+
+TEST_F(WeightSliceTest, EqualSamplesHaveTheBitsOfNone) {
+  config_.mutable_optimizer()->set_name("momentum");
+  for (const bool sparse : {false, true}) {
+    std::string expected;
+    for (const int64_t samples :
+         {int64_t{0}, int64_t{1}, int64_t{7}, int64_t{4096}, kMaxPushSamples}) {
+      const auto slice = ZeroSlice(1000);
+      Answers answers;
+      for (int64_t iteration = 0; iteration < 3; ++iteration) {
+        for (int rank = 0; rank < 3; ++rank) {
+          slice->Push(WeighedPush(rank, iteration, sparse,
+                                  Normal(10 * iteration + rank, 1000), samples),
+                      answers.Taker());
+        }
+      }
+      ASSERT_EQ(slice->version(), 3);
+      const std::string bytes = Bytes(*PullFrom(slice.get()));
+      if (expected.empty()) expected = bytes;
+      EXPECT_EQ(bytes, expected) << samples;
+    }
+  }
+}
+
+TEST_F(WeightSliceTest, SamplesThatWeighNothingAreRefused) {
+  const auto refusal = [this](int64_t samples) {
+    const auto slice = ZeroSlice(1);
+    Answers answers;
+    WorkerPush push = PushOf(0, 0, {1});
+    push.samples = samples;
+    slice->Push(std::move(push), answers.Taker());
+    if (answers.Get().empty()) return std::string("none");
+    EXPECT_TRUE(absl::IsInvalidArgument(answers.OnlyStatus()));
+    return std::string(answers.OnlyStatus().message());
+  };
+  EXPECT_EQ(refusal(kMaxPushSamples), "none");
+  for (const int64_t samples : {int64_t{-1}, kMaxPushSamples + 1,
+                                std::numeric_limits<int64_t>::min()}) {
+    EXPECT_EQ(refusal(samples),
+              absl::StrCat("a push is from ", samples,
+                           " samples; must be from 1 to 1099511627776"));
+  }
+  config_.mutable_optimizer()->set_majority_vote(true);
+  EXPECT_THAT(refusal(3), HasSubstr("optimizer.majority_vote is set"));
+  config_.mutable_optimizer()->clear_majority_vote();
+  config_.mutable_consistency()->set_mean(ConsistencyConfig::SENDERS);
+  EXPECT_THAT(refusal(3), HasSubstr("consistency.mean is SENDERS"));
+  config_.mutable_consistency()->set_mode(ConsistencyConfig::ASYNCHRONOUS);
+  EXPECT_THAT(refusal(3), HasSubstr("consistency.mode is ASYNCHRONOUS"));
+}
+
+TEST_F(WeightSliceTest, AllWorkersTellTheirSamplesOrNone) {
+  const auto slice = ZeroSlice(1);
+  Answers answers;
+  for (int rank = 0; rank < 3; ++rank) {
+    WorkerPush push = PushOf(rank, 0, {1});
+    push.samples = rank == 1 ? 0 : 5;
+    slice->Push(std::move(push), answers.Taker());
+  }
+  ASSERT_EQ(answers.Get().size(), 3u);
+  for (const auto& answer : answers.Get()) {
+    EXPECT_TRUE(absl::IsInvalidArgument(answer.status()));
+    EXPECT_THAT(std::string(answer.status().message()),
+                HasSubstr("worker 0 tells that its push 0 is from 5 samples, "
+                          "and worker 1 tells none"));
+  }
+}
+
 TEST_F(WeightSliceTest, AWorkerGoesBackAlone) {
   config_.mutable_optimizer()->set_name("momentum");
   const std::vector<float> first(4);
@@ -611,6 +739,22 @@ TEST(WeightSlice, StatisticsMustAllBeThere) {
   slice->Push(push, answers.Taker());
   EXPECT_TRUE(absl::IsInvalidArgument(answers.OnlyStatus()));
   EXPECT_THAT(WeightsOf(*PullFrom(slice.get())), ElementsAre(0, 1));
+}
+
+TEST(WeightSlice, StatisticsAreNotWeighed) {
+  JobConfig config;
+  config.mutable_cluster()->set_num_workers(1);
+  SliceOptions options = OptionsOf(config, 1);
+  options.rule = UpdateRule::kMean;
+  WeightSlice slice(options);
+  ASSERT_TRUE(Initialize(&slice, Dense({0})).ok());
+  Answers answers;
+  WorkerPush push = PushOf(0, 0, {5});
+  push.samples = 2;
+  slice.Push(std::move(push), answers.Taker());
+  EXPECT_TRUE(absl::IsInvalidArgument(answers.OnlyStatus()));
+  EXPECT_THAT(std::string(answers.OnlyStatus().message()),
+              HasSubstr("a push of statistics is from 2 samples"));
 }
 
 }  // namespace

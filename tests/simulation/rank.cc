@@ -129,7 +129,7 @@ class Program {
   }
 
   absl::Status Push() {
-    PS_RETURN_IF_ERROR(session_->BeginPush(std::nullopt));
+    PS_RETURN_IF_ERROR(session_->BeginPush(std::nullopt, /*samples=*/0));
     for (size_t b = 0; b < session_->buckets().size(); ++b) {
       PS_RETURN_IF_ERROR(session_->Ready(static_cast<int>(b)));
     }

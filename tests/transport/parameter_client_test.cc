@@ -385,8 +385,9 @@ TEST_F(WaitingClientTest, OtherServersHearOfOneThatHasFailed) {
 }
 
 TEST_F(WaitingClientTest, PayloadsMustBeOneForEachSlice) {
-  const absl::Status status = clients_[0]->Push(
-      {/*iteration=*/0, /*bucket=*/1, 0, true, {}, std::nullopt}, {});
+  BucketPush push;
+  push.bucket = 1;
+  const absl::Status status = clients_[0]->Push(push, {});
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("bucket 1 has 1 slices and 0 payloads"));
