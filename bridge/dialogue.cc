@@ -178,6 +178,7 @@ absl::Status Dialogue::Open(BridgeMessage* message, BridgeMessage* answer) {
   session.name = options_.name;
   session.parameters = block_->tensors();
   session.same = same_;
+  session.staggered = message->a != 0;
   session.run_directory = options_.run_directory;
   session.observers = options_.observers;
   session.in = block_->in();

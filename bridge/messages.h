@@ -12,7 +12,9 @@
 //   JOB                            yes: number of workers, number of addresses
 //                                  of servers, lines "name value"
 //   SAME     text                  no
-//   OPEN     + the shared block    yes: number of buckets
+//   OPEN     whether buckets take
+//            turns;
+//            + the shared block    yes: number of buckets
 //   FIRST                          yes
 //   PULL                           yes
 //   BEGIN    whether the loss is

@@ -8,11 +8,12 @@
 #include "absl/strings/str_cat.h"
 #include "common/data_description.h"
 #include "common/status_macros.h"
+#include "compressors/compressor.h"
 #include "compressors/state_io.h"
 #include "glog/logging.h"
 #include "transport/push_samples.h"
 #include "worker/bucket_plan.h"
-#include "worker/exchange_stats.h"
+#include "worker/timings.h"
 
 namespace ps {
 namespace {
@@ -33,7 +34,62 @@ std::string Describe(const BridgeSessionOptions& options) {
   DataDescription description;
   description.AddList("tensor", tensors);
   description.AddList("frozen tensor", options.same);
+  description.Add("buckets of a push", options.staggered ? "one" : "all");
   return description.text();
+}
+
+// Whether buckets can take turns.
+absl::Status CheckStaggered(const JobConfig& config) {
+  const CompressorConfig& compressor = config.compressor();
+  std::string problem;
+  if (AnswersMeans(config)) {
+    problem = "downlink.mode is MEAN; must be another";
+  } else if (WorkersDrift(config)) {
+    problem =
+        absl::StrCat("consistency.mode is ",
+                     ConsistencyConfig::Mode_Name(config.consistency().mode()),
+                     "; must be SYNCHRONOUS");
+  } else if (config.training().non_finite() == TrainingConfig::SKIP) {
+    problem =
+        "training.non_finite is SKIP, which looks at all buckets first; must "
+        "be FAIL";
+  } else if (compressor.name() == "auto" ||
+             SharesPositions(compressor, config.cluster().num_workers())) {
+    problem = absl::StrCat("compressor.name is \"", compressor.name(),
+                           "\", which chooses for all buckets of a push; must "
+                           "be another");
+  }
+  if (problem.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("buckets take turns (stagger), and ", problem));
+}
+
+// Adds the push of one bucket to those of its round.
+void AddTurn(const ExchangeStats& turn, ExchangeStats* round) {
+  round->compression.insert(round->compression.end(), turn.compression.begin(),
+                            turn.compression.end());
+  Timings& timings = round->timings;
+  const auto n = static_cast<double>(round->compression.size());
+  // Means over slices, in place of sums.
+  const double wire = timings.wire + (turn.timings.wire - timings.wire) / n;
+  const double held = timings.server.held +
+                      (turn.timings.server.held - timings.server.held) / n;
+  const double wait = timings.server.wait +
+                      (turn.timings.server.wait - timings.server.wait) / n;
+  std::vector<double*> sums;
+  ForEachTiming(timings,
+                [&](const char*, double& sum) { sums.push_back(&sum); });
+  size_t next = 0;
+  ForEachTiming(turn.timings,
+                [&](const char*, double value) { *sums[next++] += value; });
+  timings.wire = wire;
+  timings.server.held = held;
+  timings.server.wait = wait;
+  round->mean_loss = turn.mean_loss;
+  round->sent_elements += turn.sent_elements;
+  round->bytes_up += turn.bytes_up;
+  round->bytes_down += turn.bytes_down;
+  round->retries += turn.retries;
 }
 
 }  // namespace
@@ -41,6 +97,7 @@ std::string Describe(const BridgeSessionOptions& options) {
 absl::StatusOr<std::unique_ptr<BridgeSession>> BridgeSession::Open(
     const BridgeSessionOptions& options) {
   PS_RETURN_IF_ERROR(CheckRank(*options.config, options.worker_rank));
+  if (options.staggered) PS_RETURN_IF_ERROR(CheckStaggered(*options.config));
   std::unique_ptr<BridgeSession> session(new BridgeSession(options));
   const absl::Status joined = session->Join();
   if (joined.ok()) return session;
@@ -89,6 +146,7 @@ absl::Status BridgeSession::Join() {
   const ParameterInfo& last = options_.parameters.back();
   const int64_t n = last.offset + NumElements(last.shape);
   PS_ASSIGN_OR_RETURN(steps_, backend_->Allocate({n}));
+  turns_.assign(context_.buckets.size(), 0);
   PushRecordsOptions records;
   records.config = options_.config;
   records.num_parameters = n;
@@ -154,9 +212,11 @@ absl::Status BridgeSession::BeginPush(std::optional<double> loss,
   PS_RETURN_IF_ERROR(CheckPushSamples(*options_.config, samples));
   PushDetails details;
   details.samples = samples;
-  pipeline_->Begin(push_, steps_, x_, details);
+  details.first_bucket = first_bucket();
+  pipeline_->Begin(options_.staggered ? turns_[turn_] : push_, steps_, x_,
+                   details);
   loss_ = loss;
-  next_bucket_ = 0;
+  next_bucket_ = first_bucket();
   state_ = State::kPushing;
   return absl::OkStatus();
 }
@@ -195,11 +255,10 @@ absl::Status BridgeSession::ExplainFailure(int bucket,
 
 absl::Status BridgeSession::Ready(int bucket) {
   PS_RETURN_IF_ERROR(Require(State::kPushing, "READY"));
-  if (bucket != next_bucket_ ||
-      bucket >= static_cast<int>(context_.buckets.size())) {
+  if (bucket != next_bucket_ || bucket >= end_bucket()) {
     return absl::InvalidArgumentError(
         absl::StrCat("READY is for bucket ", bucket, "; must be for bucket ",
-                     next_bucket_, " of ", context_.buckets.size()));
+                     next_bucket_, " of ", num_buckets()));
   }
   ++next_bucket_;
   PS_RETURN_IF_ERROR(TakeStep(bucket));
@@ -210,14 +269,19 @@ absl::Status BridgeSession::Ready(int bucket) {
 
 absl::Status BridgeSession::AwaitPush() {
   PS_RETURN_IF_ERROR(Require(State::kPushing, "WAIT"));
-  if (next_bucket_ < static_cast<int>(context_.buckets.size())) {
+  if (next_bucket_ < end_bucket()) {
     return absl::FailedPreconditionError(
         absl::StrCat("WAIT before READY of bucket ", next_bucket_));
   }
-  PS_ASSIGN_OR_RETURN(const ExchangeStats stats, pipeline_->Await());
-  PS_RETURN_IF_ERROR(WriteWeights());
-  push_ = stats.next_push;
+  PS_ASSIGN_OR_RETURN(ExchangeStats stats, pipeline_->Await());
+  PS_RETURN_IF_ERROR(WriteWeights(first_bucket(), end_bucket()));
   state_ = State::kBetweenPushes;
+  if (options_.staggered) {
+    std::optional<ExchangeStats> round = EndTurn(std::move(stats));
+    if (!round.has_value()) return absl::OkStatus();
+    stats = *std::move(round);
+  }
+  push_ = stats.next_push;
   PS_ASSIGN_OR_RETURN(
       const std::optional<double> seconds,
       records_->Push(stats, loss_.has_value(), pipeline_.get()));
@@ -226,13 +290,24 @@ absl::Status BridgeSession::AwaitPush() {
   return absl::OkStatus();
 }
 
-absl::Status BridgeSession::WriteWeights() {
+std::optional<ExchangeStats> BridgeSession::EndTurn(ExchangeStats stats) {
+  ++turns_[turn_];
+  turn_ = (turn_ + 1) % num_buckets();
+  if (round_.has_value()) {
+    AddTurn(stats, &*round_);
+  } else {
+    round_ = std::move(stats);
+  }
+  return turn_ == 0 ? std::exchange(round_, std::nullopt) : std::nullopt;
+}
+
+absl::Status BridgeSession::WriteWeights(int begin, int end) {
   if (exchanges()) return absl::OkStatus();
   const auto ahead =
       static_cast<float>(options_.config->worker_optimizer().step_ahead());
-  for (size_t b = 0; b < context_.buckets.size(); ++b) {
+  for (int b = begin; b < end; ++b) {
     const Bucket& bucket = context_.buckets[b];
-    const Tensor& residual = *pipeline_->residuals()->of(static_cast<int>(b));
+    const Tensor& residual = *pipeline_->residuals()->of(b);
     PS_RETURN_IF_ERROR(backend_->sparse().AddScaled(
         {x_.data() + bucket.begin, 1}, {residual.data(), -ahead}, bucket.size(),
         options_.out + bucket.begin));
@@ -277,6 +352,7 @@ absl::StatusOr<std::string> BridgeSession::SaveState() {
                       pipeline_->residuals()->Save());
   writer.PutBytes(residuals);
   PS_RETURN_IF_ERROR(pipeline_->Save(&writer));
+  if (options_.staggered) writer.PutInt(turn_);
   return std::move(writer).Finish();
 }
 
@@ -286,8 +362,16 @@ absl::Status BridgeSession::LoadState(absl::string_view state) {
   PS_ASSIGN_OR_RETURN(const absl::string_view residuals, reader.GetBytes());
   PS_RETURN_IF_ERROR(pipeline_->residuals()->Load(residuals));
   PS_RETURN_IF_ERROR(pipeline_->Load(&reader));
+  if (options_.staggered) {
+    PS_ASSIGN_OR_RETURN(const int64_t turn, reader.GetInt());
+    if (turn < 0 || turn >= num_buckets()) {
+      return absl::DataLossError(absl::StrCat("it is the turn of bucket ", turn,
+                                              " of ", num_buckets()));
+    }
+    turn_ = static_cast<int>(turn);
+  }
   PS_RETURN_IF_ERROR(reader.Finish());
-  return WriteWeights();
+  return WriteWeights(0, num_buckets());
 }
 
 absl::Status BridgeSession::Finish() {

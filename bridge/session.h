@@ -31,6 +31,7 @@
 #include "tensor/parameter_info.h"
 #include "tensor/tensor.h"
 #include "transport/interruption.h"
+#include "worker/exchange_stats.h"
 #include "worker/gradient_pipeline.h"
 #include "worker/join_cluster.h"
 #include "worker/records/training_observer.h"
@@ -45,6 +46,9 @@ struct BridgeSessionOptions {
   uint64_t incarnation = 0;
   std::string name;  // Of the other process, for servers: "host:pid".
   std::vector<ParameterInfo> parameters;  // At least one, none empty.
+  // Each push is of one bucket, which take turns: a round of pushes is all of
+  // them. For SYNCHRONOUS jobs in delta mode.
+  bool staggered = false;
   // What else must be the same for all workers: names and values, one a string.
   std::vector<std::string> same;
   // All parameters, one after the other: from the other process, and to it.
@@ -62,8 +66,9 @@ struct BridgeSessionOptions {
 constexpr size_t kMaxAveraged = 1024;
 
 // Not thread-safe. In delta mode SetFirstWeights by rank 0 and then Pull come
-// first. A push is BeginPush, Ready for every bucket in order, AwaitPush. Calls
-// in another order return kFailedPrecondition.
+// first. A push is BeginPush, Ready for every bucket in order (or for the one
+// whose turn it is), AwaitPush. Calls in another order return
+// kFailedPrecondition.
 //
 // Errors of all methods: those of ParameterClient, which are final; that of the
 // interruption.
@@ -72,7 +77,7 @@ class BridgeSession {
   // Registers with all servers, and waits for those that have not started.
   // Tells those that it has reached why it fails.
   // Errors: also kInvalidArgument for a rank or addresses that do not fit the
-  // job.
+  // job, and for turns that it does not allow.
   static absl::StatusOr<std::unique_ptr<BridgeSession>> Open(
       const BridgeSessionOptions& options);
 
@@ -96,7 +101,7 @@ class BridgeSession {
   // does not skip it; kInvalidArgument for a bucket that is not the next one.
   absl::Status Ready(int bucket);
   // Waits for all answers, and writes the weights to go on with, or the mean
-  // gradient, to `out`.
+  // gradient, of the buckets that were pushed to `out`.
   absl::Status AwaitPush();
 
   // In delta mode, between pushes: writes the servers' weights to `in`.
@@ -107,11 +112,11 @@ class BridgeSession {
   // kFailedPrecondition where workers drift apart.
   absl::Status Average(std::vector<float>* values);
 
-  // Between pushes: what this worker has not sent yet, and its compressors'
-  // state. LoadState takes it back in a session with the same tensors and
-  // compressor, and in delta mode writes the weights to go on with to `out`.
-  // Errors of LoadState: also kDataLoss for bytes that SaveState has not
-  // written for such a session.
+  // Between pushes: what this worker has not sent yet, its compressors' state,
+  // and whose turn it is. LoadState takes it back in a session with the same
+  // tensors and compressor, and in delta mode writes the weights to go on with
+  // to `out`. Errors of LoadState: also kDataLoss for bytes that SaveState has
+  // not written for such a session.
   absl::StatusOr<std::string> SaveState();
   absl::Status LoadState(absl::string_view state);
 
@@ -124,7 +129,7 @@ class BridgeSession {
   // Must be the last call.
   void GiveUp(const absl::Status& why);
 
-  // What was exchanged since the session began.
+  // What was exchanged since the session began, in whole rounds.
   const PushRecords& records() const { return *records_; }
   // Records the metrics of an evaluation, the most important one first.
   void Evaluated(const std::vector<Metric>& metrics) {
@@ -146,8 +151,17 @@ class BridgeSession {
   absl::Status Require(State state, const char* call) const;
   // Reads the bucket's part of `in` once, since it may change at any time.
   absl::Status TakeStep(int bucket);
-  // In delta mode: x - a e, to `out`.
-  absl::Status WriteWeights();
+  // In delta mode: x - a e, of buckets [begin, end), to `out`.
+  absl::Status WriteWeights(int begin, int end);
+  int num_buckets() const { return static_cast<int>(context_.buckets.size()); }
+  // The buckets of the push that comes next, or is under way.
+  int first_bucket() const { return options_.staggered ? turn_ : 0; }
+  int end_bucket() const {
+    return options_.staggered ? turn_ + 1 : num_buckets();
+  }
+  // Adds a push of one bucket to its round, and ends its turn. Returns the
+  // whole round after the last one.
+  std::optional<ExchangeStats> EndTurn(ExchangeStats stats);
   // That of a bucket whose push has failed, if this is not finite.
   absl::Status ExplainFailure(int bucket, const absl::Status& failure);
 
@@ -163,6 +177,11 @@ class BridgeSession {
   State state_ = State::kJoined;
   int next_bucket_ = 0;  // Of the push.
   int64_t push_ = 0;
+  // If buckets take turns: whose it is, how many each has had, and what was
+  // exchanged in this round.
+  int turn_ = 0;
+  std::vector<int64_t> turns_;  // [bucket]
+  std::optional<ExchangeStats> round_;
   int64_t averagings_ = 0;
   std::optional<double> loss_;
   std::unique_ptr<PushRecords> records_;

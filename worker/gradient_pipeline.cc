@@ -99,9 +99,9 @@ void GradientPipeline::Begin(int64_t push, const Tensor& gradient,
   gradient_ = gradient;
   weights_ = weights;
   next_push_ = push + 1;
-  next_bucket_ = 0;
-  num_ready_ = 0;
-  num_pushed_ = 0;
+  next_bucket_ = static_cast<size_t>(details.first_bucket);
+  num_ready_ = details.first_bucket;
+  num_pushed_ = details.first_bucket;
   account_.Begin();
   positions_.Begin(push);
 }

@@ -42,10 +42,15 @@ struct GradientPipelineOptions {
 // What a push says besides the gradient.
 struct PushDetails {
   int64_t samples = 0;  // As in CheckPushSamples, which must allow it.
+  // Ready begins with this bucket. If Await comes before the last one, this is
+  // an iteration of some buckets only, which needs a job without
+  // training.non_finite SKIP and shared positions.
+  int first_bucket = 0;
 };
 
 // The pipeline. Not thread-safe. For each iteration: Begin, Ready until the
-// whole vector is covered, Await.
+// whole vector is covered, Await. An iteration may be that of some buckets:
+// PushDetails.first_bucket.
 class GradientPipeline {
  public:
   static absl::StatusOr<std::unique_ptr<GradientPipeline>> Create(

@@ -186,20 +186,21 @@ class Session:
         """Has the next push tell the loss of its step."""
         self._loss = loss
 
-    def ask(self, op: int, fd: Optional[int] = None) -> Answer:
+    def ask(self, op: int, fd: Optional[int] = None, a: int = 0) -> Answer:
         """Sends a message, with a descriptor if one is given, and waits for the
         answer."""
         if op != WAIT:
             self.settle()
-        self._send(op, 0, b'', fd)
+        self._send(op, a, b'', fd)
         return self._answer(op)
 
-    def open(self, tensors: Sequence[Tensor]) -> List[int]:
+    def open(self, tensors: Sequence[Tensor], staggered: bool = False) -> List[int]:
         """Joins the job with these tensors, and returns the bucket of each.
-        Bucket 0 has the last ones."""
+        Bucket 0 has the last ones. If it is staggered, each push is of one bucket,
+        in turn."""
         block = Block(tensors)
         try:
-            self.ask(OPEN, block.fd)
+            self.ask(OPEN, block.fd, int(staggered))
         finally:
             os.close(block.fd)
         self.block = block

@@ -172,7 +172,8 @@ def is_leader() -> bool:
 
 
 def DistributedOptimizer(optimizer: _Optimizer, model: torch.nn.Module, *,
-                         exchange_on_step: bool = True) -> _Optimizer:
+                         exchange_on_step: bool = True,
+                         stagger: bool = False) -> _Optimizer:
     """Joins the job: gives every rank the weights of rank 0, and has each
     ``optimizer.step()`` exchange what the step has changed; with
     ``consistency.local_steps`` of the job, every that many steps what all of them
@@ -194,6 +195,10 @@ def DistributedOptimizer(optimizer: _Optimizer, model: torch.nn.Module, *,
       exchange_on_step: False: ``step`` exchanges nothing, and the script calls
         ``exchange``. A ``GradScaler`` needs that: it leaves out the step of one
         rank alone, for which the others would wait.
+      stagger: with ``consistency.local_steps`` H and P buckets
+        (``training.bucket_megabytes``), bucket p is exchanged after step
+        (p + 1) H / P of each H, rounded down, and not all after the last one, as in
+        Streaming DiLoCo: the network is used evenly. The same on all ranks.
 
     Returns:
       ``optimizer`` itself.
@@ -217,7 +222,7 @@ def DistributedOptimizer(optimizer: _Optimizer, model: torch.nn.Module, *,
             'the job has downlink.mode MEAN, which is for gradsieve.torch.hook; '
             'DistributedOptimizer needs worker_optimizer { name: "external" } '
             'instead', 'FAILED_PRECONDITION')
-    _state.exchange = _Exchange(session, optimizer, model, exchange_on_step)
+    _state.exchange = _Exchange(session, optimizer, model, exchange_on_step, stagger)
     saved, _state.saved = _state.saved, None
     if saved is not None:
         _state.exchange.load(saved)
@@ -513,7 +518,7 @@ def stats() -> Dict[str, float]:
     """What has been exchanged so far.
 
     Returns:
-      ``steps``, the number of exchanges; ``bytes_up``, of all ranks' pushes;
+      ``steps``, the number of exchanges, of all buckets; ``bytes_up``, of all ranks' pushes;
       ``bytes_down``, of the answers to this rank; seconds of this rank:
       ``exchange_seconds`` in all, and of these ``copy_seconds`` between the model
       and the bridge, and ``compress_seconds``, ``await_seconds`` and
@@ -638,17 +643,17 @@ class _Exchange:
 
     def __init__(self, session: _session.Session,
                  optimizer: torch.optim.Optimizer, model: torch.nn.Module,
-                 on_step: bool) -> None:
+                 on_step: bool, stagger: bool) -> None:
         self.on_step = on_step
         self.joins = False  # Other ranks may have taken their last step.
         self.seconds = 0.0
         self.copy_seconds = 0.0
         # The parameters' own values within server_weights.
         self._own = None  # type: Optional[List[torch.Tensor]]
-        self._local_steps = 0  # Since the last exchange.
-        self._samples = 0  # Counted since the last exchange.
-        self._counts = False  # Whether samples were counted before.
-        self._pushes = False  # Whether a push is not answered.
+        self._local_steps = 0  # Since the last bucket was exchanged.
+        self._samples = 0  # Counted in all.
+        self._pushed = []  # type: List[int]  # The buckets of an unanswered push.
+        self._delay = 0  # Steps to go before its answer is used.
         self._session = session
         self._optimizer = optimizer
         _check_kinds(optimizer, model)
@@ -667,13 +672,20 @@ class _Exchange:
             for name, parameter in self._frozen:
                 session.tell(_session.SAME, text=_fingerprint(name, parameter))
             buckets = session.open(
-                [(name, list(p.shape) or [1]) for name, p in self._trained])
+                [(name, list(p.shape) or [1]) for name, p in self._trained], stagger)
             self._in, self._out = views_of(session.block,
                                            [p for _, p in self._trained])
             # By bucket, in which order READY goes.
             self._buckets = [[] for _ in range(max(buckets) + 1)]  # type: List[List[int]]
             for i, bucket in enumerate(buckets):
                 self._buckets[bucket].append(i)
+            everything = list(range(len(self._buckets)))
+            # What is pushed together, which turn it is, and what of _samples each
+            # has pushed.
+            self._turns = [[b] for b in everything] if stagger else [everything]
+            self._turn = 0
+            self._sent_samples = [0 for _ in self._turns]
+            self._check_turns()
             if session.rank == 0:
                 for bucket in self._buckets:
                     self._copy_in(bucket)
@@ -697,14 +709,35 @@ class _Exchange:
         with session.use():
             self._check_unchanged()
             self._local_steps += 1
-            if self._local_steps == session.answer_delay:
+            self._delay -= 1
+            if self._delay == 0:
                 self._take_answer()
-            if self._local_steps < session.local_steps:
+            if self._local_steps < self._due():
                 return
             if self.joins:
                 session.average([1.0])
             self._exchange()
         self.seconds += time.perf_counter() - start
+
+    def _due(self) -> int:
+        """The step, of ``local_steps``, after which it is this turn."""
+        return (self._turn + 1) * self._session.local_steps // len(self._turns)
+
+    def _check_turns(self) -> None:
+        steps, turns = self._session.local_steps, len(self._turns)
+        if turns == 1:
+            return
+        if steps < turns:
+            raise ConfigError(
+                'the model has %d buckets that take turns (stagger), and '
+                'consistency.local_steps is %d; must be at least as many: raise it, '
+                'or training.bucket_megabytes' % (turns, steps), 'INVALID_ARGUMENT')
+        if self._session.answer_delay > steps // turns:
+            raise ConfigError(
+                'consistency.answer_delay is %d; must be at most %d with %d buckets '
+                'that take turns (stagger) in %d local steps: the next turn needs the '
+                'answer' % (self._session.answer_delay, steps // turns, turns, steps),
+                'INVALID_ARGUMENT')
 
     def count_samples(self, samples: int) -> None:
         try:
@@ -715,7 +748,6 @@ class _Exchange:
             raise ConfigError('count_samples gets %r; must be a whole number from 1 '
                               'to %d' % (samples, _MAX_SAMPLES), 'INVALID_ARGUMENT')
         self._samples += number
-        self._counts = True
         self._check_samples()
 
     def begin_joining(self) -> None:
@@ -723,7 +755,7 @@ class _Exchange:
         self._check_samples()
 
     def _check_samples(self) -> None:
-        if self.joins and self._counts:
+        if self.joins and self._samples:
             raise ConfigError('count_samples cannot be used within join, where a '
                               'rank that follows others has no samples',
                               'FAILED_PRECONDITION')
@@ -735,31 +767,37 @@ class _Exchange:
                 self._exchange()
 
     def _exchange(self) -> None:
-        self._local_steps = 0
-        if self._counts and self._samples == 0:
+        samples = self._samples - self._sent_samples[self._turn]
+        if self._samples and not samples:
             raise ConfigError('count_samples was called before an earlier exchange, '
                               'and not before this one', 'FAILED_PRECONDITION')
-        self._session.begin(self._samples)
-        self._samples = 0
-        for number, bucket in enumerate(self._buckets):
-            self._copy_in(bucket)
-            self._session.tell(_session.READY, number)
-        self._pushes = True
-        if self._session.answer_delay == 0:
+        self._session.begin(samples)
+        self._sent_samples[self._turn] = self._samples
+        self._pushed = self._turns[self._turn]
+        for bucket in self._pushed:
+            self._copy_in(self._buckets[bucket])
+            self._session.tell(_session.READY, bucket)
+        # A rank that follows others has taken fewer steps.
+        self._local_steps = self._due() % self._session.local_steps
+        self._turn = (self._turn + 1) % len(self._turns)
+        self._delay = self._session.answer_delay
+        if self._delay == 0:
             self._take_answer()
 
     @torch.no_grad()
     def _take_answer(self) -> None:
         """Waits for the answer to a push, if there is one that is not answered."""
-        if not self._pushes:
+        if not self._pushed:
             return
         self._session.ask(_session.WAIT)
-        self._pushes = False
+        pushed, self._pushed = self._pushed, []
+        numbers = [i for bucket in pushed for i in self._buckets[bucket]]
         if self._session.answer_delay == 0:
-            self._copy_out(self._out)
+            self._copy_out(self._out, numbers)
             return
-        for (_, parameter), value in zip(self._trained, self._out):
-            parameter.lerp_(value.to(parameter), self._session.answer_weight)
+        for i in numbers:
+            parameter = self._trained[i][1]
+            parameter.lerp_(self._out[i].to(parameter), self._session.answer_weight)
 
     @torch.no_grad()
     def own_state(self) -> Dict[str, torch.Tensor]:
@@ -768,8 +806,9 @@ class _Exchange:
             return {}
         own = self._own or [p for _, p in self._trained]
         return {'weights': torch.cat([value.detach().cpu().flatten() for value in own]),
-                'local_steps': torch.tensor(self._local_steps),
-                'samples': torch.tensor(self._samples)}
+                'local_steps': torch.tensor([self._local_steps, self._turn]),
+                'samples': torch.tensor(
+                    [self._samples - sent for sent in self._sent_samples])}
 
     @torch.no_grad()
     def load(self, saved: Mapping[str, torch.Tensor]) -> None:
@@ -785,9 +824,10 @@ class _Exchange:
                               'INVALID_ARGUMENT')
         self._copy_out([part.view(p.shape) for part, (_, p) in zip(
             saved['weights'].split(sizes), self._trained)])
-        self._local_steps = int(saved['local_steps'])
-        self._samples = int(saved['samples'])
-        self._counts = self._samples > 0
+        self._local_steps, self._turn = saved['local_steps'].tolist()
+        samples = saved['samples'].tolist()
+        self._samples = max(samples)
+        self._sent_samples = [self._samples - since for since in samples]
 
     def finished(self) -> None:
         """The session has ended."""
@@ -817,10 +857,12 @@ class _Exchange:
         self.copy_seconds += time.perf_counter() - start
 
     @torch.no_grad()
-    def _copy_out(self, values: List[torch.Tensor]) -> None:
+    def _copy_out(self, values: List[torch.Tensor],
+                  numbers: Optional[Sequence[int]] = None) -> None:
+        """Of all parameters, or of those with these numbers."""
         start = time.perf_counter()
-        for (_, parameter), value in zip(self._trained, values):
-            parameter.copy_(value)
+        for i in range(len(values)) if numbers is None else numbers:
+            self._trained[i][1].copy_(values[i])
         self.copy_seconds += time.perf_counter() - start
 
     def _wrap_step(self) -> None:

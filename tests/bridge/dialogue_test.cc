@@ -608,6 +608,60 @@ TEST(Dialogue, BucketsAreReadyOneByOne) {
               HasSubstr("READY is for bucket 1; must be for bucket 0 of 2"));
 }
 
+TEST(Dialogue, BucketsTakeTurns) {
+  JobConfig job = Job(1);
+  job.mutable_training()->set_bucket_megabytes(0.001);
+  const Servers servers(&job);
+  TrainingProcess process(job, 0);
+  process.Tell(BridgeOp::kOpen, /*staggered=*/1);
+  EXPECT_EQ(process.Answer().b, 2);
+  std::fill_n(process.in(), kElements, 1.0f);
+  ASSERT_TRUE(process.Ask(BridgeOp::kFirst).ok());
+  ASSERT_TRUE(process.Ask(BridgeOp::kPull).ok());
+  // fc2, fc1, and fc2 again; what is in the other bucket does not count.
+  for (const int turn : {0, 1, 2}) {
+    const int bucket = turn % 2;
+    std::fill_n(process.in(), kElements, 2.0f + turn);
+    process.Tell(BridgeOp::kBegin);
+    process.Tell(BridgeOp::kReady, bucket);
+    ASSERT_TRUE(process.Ask(BridgeOp::kWait).ok());
+    EXPECT_EQ(process.out()[0], turn == 0 ? 1 : 3) << turn;
+    EXPECT_EQ(process.out()[kElements - 1], turn == 2 ? 4 : 2) << turn;
+    ASSERT_TRUE(process.Ask(BridgeOp::kServers).ok());
+    EXPECT_EQ(process.in()[0], process.out()[0]);
+    EXPECT_EQ(process.in()[kElements - 1], process.out()[kElements - 1]);
+    // A round counts as one push.
+    EXPECT_EQ(StatsOf(&process)["steps"], turn == 0 ? 0 : 1) << turn;
+  }
+  process.Tell(BridgeOp::kBegin);
+  process.Tell(BridgeOp::kReady, 0);
+  EXPECT_THAT(std::string(process.Ask(BridgeOp::kWait).message()),
+              HasSubstr("READY is for bucket 0; must be for bucket 1 of 2"));
+}
+
+TEST(Dialogue, JobsInWhichBucketsCannotTakeTurns) {
+  struct Case {
+    JobConfig job;
+    const char* problem;
+  };
+  std::vector<Case> cases = {
+      {ExchangeJob(2), "downlink.mode is MEAN"},
+      {Job(2), "consistency.mode is ASYNCHRONOUS"},
+      {Job(2), "training.non_finite is SKIP"},
+      {Job(2, "auto"), "compressor.name is \"auto\""},
+      {Job(2, "scalecom"), "compressor.name is \"scalecom\""}};
+  cases[1].job.mutable_consistency()->set_mode(ConsistencyConfig::ASYNCHRONOUS);
+  cases[2].job.mutable_training()->set_non_finite(TrainingConfig::SKIP);
+  for (Case& test : cases) {
+    test.job.mutable_cluster()->add_servers("127.0.0.1:1");
+    TrainingProcess process(test.job, 0);
+    process.Tell(BridgeOp::kOpen, /*staggered=*/1);
+    EXPECT_THAT(process.Answer().text,
+                HasSubstr(absl::StrCat("buckets take turns (stagger), and ",
+                                       test.problem)));
+  }
+}
+
 TEST(Dialogue, SamplesThatWeighNothingAreErrors) {
   JobConfig job = Job(1);
   const Servers servers(&job);

@@ -20,7 +20,7 @@ BUCKETS = 'training { bucket_megabytes: 0.0005 }'
 ADAMW = lambda p: torch.optim.AdamW(p, lr=0.01)
 # SparseLoCo, with answers that come while a rank goes on.
 SPARSE_LOCO = '''
-consistency { local_steps: 3 answer_delay: 1 answer_weight: 0.75 }
+consistency { local_steps: 4 answer_delay: 1 answer_weight: 0.75 }
 compressor {
   name: "chunk_topk" ratio: 0.0625 chunk_topk { chunk_elements: 64 }
   value_code: "two_bit_bins" feedback_decay: 0.95
@@ -323,6 +323,121 @@ class DeltaTest(unittest.TestCase):
         self.check_local_steps(delay=2, weight=0.75,
                                more='answer_delay: 2 answer_weight: 0.75')
 
+    def check_stagger(self, steps, delay=0, weight=1):
+        """Each bucket is exchanged every so many steps, in its own step."""
+        def staggered(rank):
+            model = make(seed=rank)
+            optimizer = SGD(model.parameters())
+            gs.DistributedOptimizer(optimizer, model, stagger=True)
+            exchange, pushes = gs._state.exchange, []
+            names = [[exchange._trained[i][0] for i in bucket]
+                     for bucket in exchange._buckets]
+            tell = exchange._session.tell
+
+            def note(op, a=0, text=''):
+                pushes.append((step, a))
+                tell(op, a, text)
+            exchange._session.tell = note
+            for step in range(1, 3 * steps + 3):
+                plain_step(model, optimizer, rank, step)
+            own = weights(model)
+            with gs.server_weights(model):
+                return own, weights(model), names, pushes, gs.stats()['steps']
+        more = 'consistency { local_steps: %d ' % steps
+        if delay:
+            more += 'answer_delay: %d answer_weight: %g ' % (delay, weight)
+        with Job(servers=2, more=more + '}' + BUCKETS) as job:
+            results = job.results(staggered)
+        names = results[0][2]
+        self.assertGreater(len(names), 2)
+        due = [(bucket + 1) * steps // len(names) for bucket in range(len(names))]
+        models = [make(seed=0) for _ in results]
+        optimizers = [SGD(model.parameters()) for model in models]
+        parameters = [dict(model.named_parameters()) for model in models]
+        servers, answers = weights(models[0]), {}
+        for step in range(1, 3 * steps + 3):
+            for rank, model in enumerate(models):
+                plain_step(model, optimizers[rank], rank, step)
+            for bucket, first in enumerate(due):
+                if step >= first and (step - first) % steps == 0:
+                    for name in names[bucket]:
+                        servers[name] = (parameters[0][name] +
+                                         parameters[1][name]).detach() / 2
+                    answers[step + delay] = names[bucket]
+            with torch.no_grad():
+                for name in answers.pop(step, []):
+                    for own in parameters:
+                        own[name].lerp_(servers[name], weight)
+        for model, (own, at_servers, _, pushes, rounds) in zip(models, results):
+            self.assertEqual(sorted(pushes), sorted(
+                (first + steps * i, bucket) for bucket, first in enumerate(due)
+                for i in range(4) if first + steps * i < 3 * steps + 3))
+            self.assertEqual(rounds, 3)
+            self.assertLess(largest_difference(own, weights(model)), 1e-5)
+            self.assertLess(largest_difference(at_servers, servers), 1e-5)
+
+    def test_buckets_take_turns(self):
+        # As many steps as buckets and more, which they may not divide.
+        for steps in 4, 8, 11:
+            self.check_stagger(steps)
+        self.check_stagger(8, delay=2, weight=0.75)
+        self.check_stagger(11, delay=1, weight=0.5)
+
+    def test_one_bucket_that_takes_turns_has_the_same_bits(self):
+        def run(rank, stagger):
+            model = make(seed=0)
+            optimizer = ADAMW(model.parameters())
+            gs.DistributedOptimizer(optimizer, model, stagger=stagger)
+            for step in range(8):
+                plain_step(model, optimizer, rank, step)
+            own = weights(model)
+            with gs.server_weights(model):
+                return own, weights(model), gs.stats()
+        runs = []
+        for stagger in False, True:
+            with Job(more=SPARSE_LOCO, mode=BEHIND) as job:
+                runs.append(job.results(run, stagger))
+        for a, b in zip(*runs):
+            for plain, staggered in zip(a[:2], b[:2]):
+                self.assertEqual(largest_difference(plain, staggered), 0)
+            for name in 'steps', 'bytes_up', 'bytes_down', 'residual_norm':
+                self.assertEqual(a[2][name], b[2][name], name)
+
+    def test_turns_that_a_job_does_not_allow(self):
+        def run(rank, stagger):
+            model = make(seed=0)
+            gs.DistributedOptimizer(SGD(model.parameters()), model,
+                                    stagger=stagger[rank])
+        for more, text in (
+                ('local_steps: 2', 'buckets that take turns (stagger), and '
+                 'consistency.local_steps is 2; must be at least as many'),
+                ('local_steps: 8 answer_delay: 7', 'consistency.answer_delay is 7; '
+                 'must be at most '),
+                ('mode: ASYNCHRONOUS', 'buckets take turns (stagger), and '
+                 'consistency.mode is ASYNCHRONOUS; must be SYNCHRONOUS')):
+            with Job(ranks=1, more='consistency { %s }' % more + BUCKETS) as job:
+                error, = job.run(run, [True])
+            self.assertIsInstance(error, gs.ConfigError)
+            self.assertIn(text, str(error))
+        with Job(more='consistency { local_steps: 8 }' + BUCKETS) as job:
+            errors = job.run(run, [True, False])
+        self.assertTrue(any('buckets of a push' in str(error) for error in errors),
+                        errors)
+
+    def test_ranks_whose_buckets_take_turns_may_follow(self):
+        def run(rank):
+            model = make(seed=0)
+            optimizer = SGD(model.parameters())
+            gs.DistributedOptimizer(optimizer, model, stagger=True)
+            with gs.join():
+                for step in range(9 + 10 * rank):
+                    plain_step(model, optimizer, rank, step)
+            with gs.server_weights(model):
+                return weights(model)
+        with Job(more='consistency { local_steps: 6 }' + BUCKETS) as job:
+            results = job.results(run)
+        self.assertEqual(largest_difference(*results), 0)
+
     def test_what_needs_the_answer_has_it_at_once(self):
         def run(rank):
             model = make(seed=0)
@@ -571,7 +686,7 @@ class DeltaTest(unittest.TestCase):
                                        parts[1]['gradsieve']), 0)
 
     def test_a_killed_run_that_goes_on_has_the_bits_of_one_that_was_not(self):
-        def run(rank, folder, steps, save_after, killed):
+        def run(rank, stagger, folder, steps, save_after, killed):
             model = make(seed=0)
             optimizer = ADAMW(model.parameters())
             begins = steps[0] == 0
@@ -581,7 +696,7 @@ class DeltaTest(unittest.TestCase):
                 # Before or after it: the same.
                 if rank == 0:
                     gs.load_state_dict(saved[rank]['gradsieve'])
-            gs.DistributedOptimizer(optimizer, model)
+            gs.DistributedOptimizer(optimizer, model, stagger=stagger)
             if not begins:
                 optimizer.load_state_dict(saved[rank]['optimizer'])
                 if rank == 1:
@@ -600,13 +715,14 @@ class DeltaTest(unittest.TestCase):
             with gs.server_weights(model):
                 return own, weights(model), gs.state_dict()
         # At an exchange whose answer is not used yet, and between two.
-        for last in 5, 6, 7:
+        for stagger, last in ((False, 6), (False, 7), (False, 8), (True, 6), (True, 7),
+                              (True, 8)):
             with tempfile.TemporaryDirectory() as folder:
                 def go(steps, killed=None):
                     with Job(servers=2, more=SPARSE_LOCO + BUCKETS,
                              mode=BEHIND) as job:
                         results = job.run if killed else job.results
-                        return results(run, folder, steps, last, killed)
+                        return results(run, stagger, folder, steps, last, killed)
                 whole = go(range(14))
                 failed = go(range(last + 3), killed=1)
                 self.assertIsInstance(failed[0], gs.JobFailed)
@@ -619,10 +735,10 @@ class DeltaTest(unittest.TestCase):
             self.assertGreater(largest_difference(whole[0][0], whole[0][1]), 0)
 
     def test_servers_that_are_killed_go_on_with_the_same_bits(self):
-        def run(rank, servers):
+        def run(rank, servers, stagger):
             model = make(seed=0)
             optimizer = SGD(model.parameters())
-            gs.DistributedOptimizer(optimizer, model)
+            gs.DistributedOptimizer(optimizer, model, stagger=stagger)
             for step in range(14):
                 plain_step(model, optimizer, rank, step)
                 # With a push under way, and between two.
@@ -634,19 +750,21 @@ class DeltaTest(unittest.TestCase):
         outer = 'optimizer { name: "nesterov" learning_rate: 0.7 momentum: 0.9 }'
         log = 'checkpoint { directory: "FOLDER" }'
         more = SPARSE_LOCO + BUCKETS + outer + log
-        runs = []
-        for kills in (), (5, 9):
-            with Job(servers=2, more=more, mode=BEHIND, lost_server=60) as job:
-                job.start_again_when_killed()
-                runs.append(job.results(run, {
-                    step: server.pid for step, server in zip(kills, job.servers)}))
-                for index in range(2):
-                    with open(job.log_of(index)) as text:
-                        self.assertEqual('goes on from' in text.read(), bool(kills))
-        for a, b in zip(*runs):
-            for undisturbed, killed in zip(a[:3], b[:3]):
-                self.assertEqual(largest_difference(undisturbed, killed), 0)
-            self.assertEqual(a[3], b[3])
+        for stagger in False, True:
+            runs = []
+            for kills in (), (7, 9):
+                with Job(servers=2, more=more, mode=BEHIND, lost_server=60) as job:
+                    job.start_again_when_killed()
+                    runs.append(job.results(run, {
+                        step: server.pid for step, server in zip(kills, job.servers)},
+                                            stagger))
+                    for index in range(2):
+                        with open(job.log_of(index)) as text:
+                            self.assertEqual('goes on from' in text.read(), bool(kills))
+            for a, b in zip(*runs):
+                for undisturbed, killed in zip(a[:3], b[:3]):
+                    self.assertEqual(largest_difference(undisturbed, killed), 0)
+                self.assertEqual(a[3], b[3])
 
     def test_a_rank_may_leave_out_a_step(self):
         def skip(rank):
