@@ -35,8 +35,14 @@ struct Selection {
 struct SieveGuess {
   // A lower bound of later thresholds. Infinity: no query will follow.
   float keep_above = std::numeric_limits<float>::infinity();
-  // Whether the moments' sums, which take time, are needed; if not, they are 0.
-  bool needs_sums = true;
+  // The sums that will be asked for; they take time. The moments' own are 0
+  // unless they are these.
+  enum class Sums {
+    kNone,
+    kMagnitudes,  // The moments'.
+    kExceedances  // Those of MeasureAbove(keep_above, keep_above).
+  };
+  Sums sums = Sums::kMagnitudes;
 };
 
 // Evaluates one vector at many thresholds. The elements above a low threshold
@@ -63,6 +69,11 @@ class Sieve {
   // take (a pass over the vector for a threshold below it), never a result.
   virtual absl::Status MeasureAbove(float location, float keep_above,
                                     Exceedances* result) = 0;
+
+  // Counts the elements above `location`, and keeps elements aside, as
+  // MeasureAbove does. It takes less time.
+  virtual absl::Status CountAbove(float location, float keep_above,
+                                  int64_t* count) = 0;
 
   // Replaces `selection` by all elements with |u[i]| > threshold; a negative
   // threshold selects everything.
@@ -144,7 +155,8 @@ class SparseKernels : public VectorKernels {
                                 const std::vector<uint32_t>& indices,
                                 float* out) = 0;
 
-  // Sets u[selection.indices[i]] = selection.values[i].
+  // Sets u[selection.indices[i]] = selection.values[i]. No index may occur
+  // twice.
   virtual absl::Status Scatter(const Selection& selection, float* u) = 0;
 
   // Adds values[i] to u[indices[i]]. No index may occur twice.

@@ -133,7 +133,7 @@ absl::Status ExactTopK::SelectOfSum(const SelectorInput& input,
   } else {
     SieveGuess guess;
     guess.keep_above = guess_;
-    guess.needs_sums = false;
+    guess.sums = SieveGuess::Sums::kNone;
     PS_RETURN_IF_ERROR(sieve_->ResetToSum(input.residual, input.gradient, n,
                                           guess, input.u, &moments));
   }
@@ -151,9 +151,9 @@ absl::Status ExactTopK::SelectOfSum(const SelectorInput& input,
     if (std::isfinite(guess_)) {
       // If the vector is unlike the one before it, almost everything may exceed
       // the guess.
-      Exceedances above;
-      PS_RETURN_IF_ERROR(sieve_->MeasureAbove(guess_, guess_, &above));
-      if (above.count <= ListLimit(k)) {
+      int64_t above = 0;
+      PS_RETURN_IF_ERROR(sieve_->CountAbove(guess_, guess_, &above));
+      if (above <= ListLimit(k)) {
         PS_RETURN_IF_ERROR(
             SelectByGuess(guess_, k, &selected->elements, &found));
       }

@@ -37,8 +37,8 @@ absl::Status ThresholdSieve::Form(const SelectorInput& input,
     moments_ = on_device_.moments;
   } else {
     SieveGuess guess;
-    if (fixed) guess.keep_above = fixed_at;
-    guess.needs_sums = query.rule.NeedsSums();
+    guess.keep_above = fixed ? fixed_at : guess_;
+    if (!query.rule.NeedsSums()) guess.sums = SieveGuess::Sums::kNone;
     PS_RETURN_IF_ERROR(sieve_->ResetToSum(input.residual, input.gradient,
                                           input.n, guess, input.u, &moments_));
   }
@@ -56,9 +56,9 @@ absl::Status ThresholdSieve::Search(const ThresholdRule& rule,
   steps.Start(rule, input_.n, moments_, sum);
   while (steps.asks()) {
     const float location = steps.location();
-    Exceedances exceedances;
-    PS_RETURN_IF_ERROR(sieve_->MeasureAbove(location, location, &exceedances));
-    steps.Next(exceedances.count);
+    int64_t count = 0;
+    PS_RETURN_IF_ERROR(sieve_->CountAbove(location, location, &count));
+    steps.Next(count);
   }
   *threshold = steps.location();
   return absl::OkStatus();

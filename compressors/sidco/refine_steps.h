@@ -75,6 +75,8 @@ class RefineBracket {
                                 (low_.excess - high_.excess);
   }
 
+  PS_HOST_DEVICE bool has_high() const { return has_high_; }
+
   PS_HOST_DEVICE bool Contains(float threshold) const {
     return threshold > low_.threshold &&
            (!has_high_ || threshold < high_.threshold);
@@ -121,6 +123,12 @@ class RefineSteps {
   PS_HOST_DEVICE float keep_above() const { return keep_above_; }
   PS_HOST_DEVICE const RefinedThreshold& result() const { return result_; }
 
+  // Whether Next reads nothing but the count.
+  PS_HOST_DEVICE bool CountSuffices(int64_t count) const {
+    const double n = static_cast<double>(count);
+    return n <= request_.target || IsClose(n) || bracket_.has_high();
+  }
+
   PS_HOST_DEVICE void Next(const Exceedances& exceedances) {
     const int64_t count = exceedances.count;
     if (num_counts_ == 0) result_.estimated_count = count;
@@ -131,7 +139,7 @@ class RefineSteps {
       result_.threshold = threshold_;
     }
     const double n = static_cast<double>(count);
-    if (std::fabs(n - request_.target) <= close_enough_) {
+    if (IsClose(n)) {
       done_ = true;
       return;
     }
@@ -146,6 +154,10 @@ class RefineSteps {
   }
 
  private:
+  PS_HOST_DEVICE bool IsClose(double count) const {
+    return std::fabs(count - request_.target) <= close_enough_;
+  }
+
   // Returns ln(count / target). A count of 0 is taken as one half, so that the
   // curve of ln(count) still has a slope.
   PS_DEVICE_CALL double Excess(int64_t count) const {

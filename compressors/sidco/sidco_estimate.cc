@@ -22,12 +22,18 @@ absl::StatusOr<ThresholdEstimate> SidcoEstimator::Run(
   using Asks = SidcoSteps::Asks;
   while (steps->asks() != Asks::kNothing) {
     const float location = steps->location();
+    const bool fits =
+        steps->asks() == Asks::kStage || steps->asks() == Asks::kWarmStart;
     Exceedances exceedances;
-    PS_RETURN_IF_ERROR(
-        sieve->MeasureAbove(location, steps->keep_above(), &exceedances));
-    if (steps->asks() == Asks::kStage || steps->asks() == Asks::kWarmStart) {
-      counted_.push_back({location, exceedances.count});
+    if (!fits) {
+      PS_RETURN_IF_ERROR(
+          sieve->CountAbove(location, steps->keep_above(), &exceedances.count));
     }
+    if (!steps->CountSuffices(exceedances.count)) {
+      PS_RETURN_IF_ERROR(
+          sieve->MeasureAbove(location, steps->keep_above(), &exceedances));
+    }
+    if (fits) counted_.push_back({location, exceedances.count});
     steps->Next(exceedances, fits_);
     if (steps->num_steps() > static_cast<int>(taken->size())) {
       taken->push_back(steps->last_step());

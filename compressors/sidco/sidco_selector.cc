@@ -133,7 +133,8 @@ class SidcoSelector final : public Selector {
     on_device_.reset();
     SieveGuess guess;
     guess.keep_above = IsWarm() ? location_ : kKeepMargin * last_threshold_;
-    guess.needs_sums = !IsWarm();
+    guess.sums = IsWarm() ? SieveGuess::Sums::kExceedances
+                          : SieveGuess::Sums::kMagnitudes;
     if (EstimatesOnDevice(input.n)) return RunOnDevice(input, guess.keep_above);
     return sieve_->ResetToSum(input.residual, input.gradient, input.n, guess,
                               input.u, &moments_);

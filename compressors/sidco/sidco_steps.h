@@ -89,6 +89,11 @@ class SidcoSteps {
   PS_HOST_DEVICE float location() const { return location_; }
   // The lowest location that will probably be asked for later.
   PS_HOST_DEVICE float keep_above() const { return keep_above_; }
+  // Whether Next reads nothing but the count of the exceedances.
+  PS_HOST_DEVICE bool CountSuffices(int64_t count) const {
+    return asks_ == Asks::kLargest ||
+           (asks_ == Asks::kRefinement && refine_.CountSuffices(count));
+  }
 
   template <class Fits>
   PS_HOST_DEVICE void Next(const Exceedances& measured, const Fits& fits) {

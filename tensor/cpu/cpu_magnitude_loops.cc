@@ -59,42 +59,54 @@ HWY_INLINE void AddTile(const SumOfTwo& sum, int64_t begin, int64_t end,
   }
 }
 
-template <bool kStream, bool kSums>
+template <bool kStream, SieveGuess::Sums kSums>
 void AddLoop(const SumOfTwo& sum, float keep_above, float* out,
-             Moments* moments, ChunkList* kept) {
+             Moments* moments, ChunkList* kept, Exceedances* above) {
+  using Sums = SieveGuess::Sums;
   LaneSums sums;
   MagnitudeRange range;
   NotedGroups noted(keep_above);
   const SumLoader loader(sum);
   const int64_t whole = sum.n / kSumLanes * kSumLanes;
   for (int64_t i = 0; i < whole; i += kTile) {
-    AddTile<kStream, kSums>(sum, i, std::min(whole, i + kTile), out, &sums,
-                            &range, &noted);
-    noted.List(loader, kept);
+    AddTile<kStream, kSums == Sums::kMagnitudes>(
+        sum, i, std::min(whole, i + kTile), out, &sums, &range, &noted);
+    noted.List<kSums == Sums::kExceedances>(loader, kept, &sums);
   }
+  const double low = kSums == Sums::kExceedances ? double{keep_above} : 0;
   double tail[kSumLanes];
   kept->Reserve(kept->size, kSumLanes);
   for (int64_t i = whole; i < sum.n; ++i) {
     out[i] = sum.residual[i] + sum.gradient[i];
-    tail[i - whole] = std::fabs(out[i]);
+    tail[i - whole] = std::max(std::fabs(double{out[i]}) - low, 0.0);
     kept->size += PutOneAbove(out[i], sum.first_index + i, keep_above,
                               End(kept, kept->size));
   }
   range.Finish(out + whole, sum.n - whole, sum.n, moments);
-  if (kSums) {
+  if (kSums == Sums::kMagnitudes) {
     sums.Finish(tail, sum.n - whole, &moments->sum, &moments->sum_squares);
+  } else if (kSums == Sums::kExceedances) {
+    above->count = kept->size;
+    sums.Finish(tail, sum.n - whole, &above->sum, &above->sum_squares);
   }
 }
 
+template <bool kStream>
+auto AddLoopWith(SieveGuess::Sums sums) {
+  using Sums = SieveGuess::Sums;
+  return sums == Sums::kNone         ? AddLoop<kStream, Sums::kNone>
+         : sums == Sums::kMagnitudes ? AddLoop<kStream, Sums::kMagnitudes>
+                                     : AddLoop<kStream, Sums::kExceedances>;
+}
+
 void AddChunk(const SumOfTwo& sum, const AddOptions& options, float* out,
-              Moments* moments, ChunkList* kept) {
+              Moments* moments, ChunkList* kept, Exceedances* above) {
   *moments = Moments();
   kept->size = 0;
-  const auto loop =
-      options.stream
-          ? (options.sums ? AddLoop<true, true> : AddLoop<true, false>)
-          : (options.sums ? AddLoop<false, true> : AddLoop<false, false>);
-  loop(sum, options.keep_above, out, moments, kept);
+  const SieveGuess& guess = options.guess;
+  const auto loop = options.stream ? AddLoopWith<true>(guess.sums)
+                                   : AddLoopWith<false>(guess.sums);
+  loop(sum, guess.keep_above, out, moments, kept, above);
   if (options.stream) hwy::FlushStream();
   if (MagnitudeBits(moments->max) < kInfinityMagnitudeBits) return;
   for (int64_t i = 0; i < sum.n; ++i) {
@@ -136,7 +148,7 @@ void SiftLoop(const ChunkSource& source, float location, float keep_above,
       }
       noted.Note(i, max);
     }
-    noted.List(loader, kept);
+    noted.List<false>(loader, kept, nullptr);
   }
   double tail[kSumLanes];
   int64_t tail_count = 0;
@@ -189,6 +201,23 @@ void MeasureChunk(const ChunkSource& source, float location, float keep_above,
   }
 }
 
+int64_t CountInList(const ChunkList& list, float location) {
+  const IntTag di;
+  const auto low = hn::Set(FloatTag(), location);
+  const int64_t whole = list.size / kFloatLanes * kFloatLanes;
+  auto minus_count = hn::Zero(di);
+  for (int64_t i = 0; i < whole; i += kFloatLanes) {
+    const auto a = hn::Abs(hn::LoadU(FloatTag(), list.values.data() + i));
+    minus_count = hn::Add(
+        minus_count, hn::BitCast(di, hn::VecFromMask(FloatTag(), a > low)));
+  }
+  int64_t count = -int64_t{hn::GetLane(hn::SumOfLanes(di, minus_count))};
+  for (int64_t i = whole; i < list.size; ++i) {
+    if (std::fabs(list.values[i]) > location) ++count;
+  }
+  return count;
+}
+
 void SelectChunk(const ChunkSource& source, float threshold,
                  ChunkList* selected) {
   selected->size = 0;
@@ -210,6 +239,7 @@ namespace ps {
 
 HWY_EXPORT(AddChunk);
 HWY_EXPORT(MeasureChunk);
+HWY_EXPORT(CountInList);
 HWY_EXPORT(SelectChunk);
 
 void ChunkList::Reserve(int64_t used, int64_t more) {
@@ -222,14 +252,18 @@ void ChunkList::Reserve(int64_t used, int64_t more) {
 }
 
 void AddChunk(const SumOfTwo& sum, const AddOptions& options, float* out,
-              Moments* moments, ChunkList* kept) {
-  HWY_DYNAMIC_DISPATCH(AddChunk)(sum, options, out, moments, kept);
+              Moments* moments, ChunkList* kept, Exceedances* above) {
+  HWY_DYNAMIC_DISPATCH(AddChunk)(sum, options, out, moments, kept, above);
 }
 
 void MeasureChunk(const ChunkSource& source, float location, float keep_above,
                   Exceedances* result, ChunkList* kept) {
   HWY_DYNAMIC_DISPATCH(MeasureChunk)
   (source, location, keep_above, result, kept);
+}
+
+int64_t CountInList(const ChunkList& list, float location) {
+  return HWY_DYNAMIC_DISPATCH(CountInList)(list, location);
 }
 
 void SelectChunk(const ChunkSource& source, float threshold,

@@ -56,20 +56,22 @@ struct SumOfTwo {
 struct AddOptions {
   // Whether stores bypass the caches; the output is then aligned to 64 bytes.
   bool stream = false;
-  // Whether the moments' sums are needed; if not, they are 0.
-  bool sums = true;
-  float keep_above = 0;
+  SieveGuess guess;
 };
 
 // Writes the sum to `out` and its moments to `moments`; replaces `kept` by the
-// elements above options.keep_above.
+// elements above guess.keep_above. Sets `above` to their statistics if
+// guess.sums are those of exceedances, and leaves it as it is otherwise.
 void AddChunk(const SumOfTwo& sum, const AddOptions& options, float* out,
-              Moments* moments, ChunkList* kept);
+              Moments* moments, ChunkList* kept, Exceedances* above);
 
 // Computes statistics over `location`; replaces `kept` by the elements above
 // keep_above. If the source is a list, `kept` may be null.
 void MeasureChunk(const ChunkSource& source, float location, float keep_above,
                   Exceedances* result, ChunkList* kept);
+
+// Returns the number of elements of `list` above `location`.
+int64_t CountInList(const ChunkList& list, float location);
 
 // Replaces `selected` by the elements above `threshold`.
 void SelectChunk(const ChunkSource& source, float threshold,

@@ -165,18 +165,26 @@ class NotedGroups {
     size_ += hn::AllFalse(FloatTag(), max > threshold_) ? 0 : 1;
   }
 
-  // Appends the elements above the threshold and clears the noted groups.
-  template <class Loader>
-  HWY_INLINE void List(const Loader& loader, ChunkList* list) {
+  // Appends the elements above the threshold and clears the noted groups. If
+  // kSums, adds what the elements exceed the threshold by to `sums`; those of
+  // other groups would add 0, which changes no bit.
+  template <bool kSums, class Loader>
+  HWY_INLINE void List(const Loader& loader, ChunkList* list, LaneSums* sums) {
     if (size_ == 0) return;
     list->Reserve(list->size, size_ * kSumLanes);
+    const auto double_threshold =
+        hn::Set(DoubleTag(), double{hn::GetLane(threshold_)});
     int64_t listed = list->size;
     for (int g = 0; g < size_; ++g) {
 #pragma GCC unroll 16
       for (int v = 0; v < kFloatVectors; ++v) {
         const int64_t i = begins_[g] + v * kFloatLanes;
-        listed += PutAbove(loader.Load(i), loader.LoadIndices(i), threshold_,
-                           End(list, listed));
+        const auto u = loader.Load(i);
+        if (kSums) {
+          sums->Add(v, hn::Max(hn::Abs(u), threshold_), double_threshold);
+        }
+        listed +=
+            PutAbove(u, loader.LoadIndices(i), threshold_, End(list, listed));
       }
     }
     list->size = listed;

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "common/mutex.h"
+#include "common/status_macros.h"
 #include "common/thread_pool.h"
 #include "tensor/cpu/cpu_magnitude_loops.h"
 #include "tensor/cpu/cpu_scaling_loops.h"
@@ -53,16 +55,17 @@ Exceedances Total(const std::vector<Exceedances>& parts) {
 }
 
 Moments AddAllChunks(ThreadPool* pool, const float* residual,
-                     const float* gradient, int64_t n,
-                     const AddOptions& options, float* out,
-                     std::vector<ChunkList>* kept) {
+                     const float* gradient, int64_t n, const SieveGuess& guess,
+                     float* out, std::vector<ChunkList>* kept,
+                     std::vector<Exceedances>* above) {
+  const AddOptions options = {StoresPastCaches(out, n), guess};
   std::vector<Moments> partial(NumChunks(n, kChunk));
   pool->ParallelFor(n, kChunk, [&](const ChunkRange& chunk) {
     const SumOfTwo sum = {residual + chunk.begin, gradient + chunk.begin,
                           chunk.end - chunk.begin,
                           static_cast<uint32_t>(chunk.begin)};
     AddChunk(sum, options, out + chunk.begin, &partial[chunk.index],
-             &(*kept)[chunk.index]);
+             &(*kept)[chunk.index], &(*above)[chunk.index]);
   });
   return Total(partial);
 }
@@ -77,6 +80,7 @@ class CpuSieve final : public Sieve {
     u_ = u;
     n_ = n;
     kept_above_ = std::numeric_limits<float>::infinity();
+    measured_ = false;
     const size_t num_chunks = NumChunks(n, kChunk);
     kept_.resize(num_chunks);
     for (ChunkList& list : kept_) list.size = 0;
@@ -88,51 +92,90 @@ class CpuSieve final : public Sieve {
                           int64_t n, const SieveGuess& guess, float* out,
                           Moments* moments) override {
     Reset(out, n);
+    *moments = AddAllChunks(pool_, residual, gradient, n, guess, out, &kept_,
+                            &partial_);
     kept_above_ = guess.keep_above;
-    AddOptions options;
-    options.stream = StoresPastCaches(out, n);
-    options.sums = guess.needs_sums;
-    options.keep_above = guess.keep_above;
-    *moments = AddAllChunks(pool_, residual, gradient, n, options, out, &kept_);
+    measured_ = guess.sums == SieveGuess::Sums::kExceedances;
     return absl::OkStatus();
   }
 
   absl::Status MeasureAbove(float location, float keep_above,
                             Exceedances* result) override {
-    const bool keep_as_is =
-        location >= kept_above_ && keep_above <= kept_above_;
-    pool_->ParallelFor(n_, kChunk, [&](const ChunkRange& chunk) {
-      MeasureChunk(Source(location, chunk), location, keep_above,
-                   &partial_[chunk.index],
-                   keep_as_is ? nullptr : &spare_[chunk.index]);
-    });
-    if (!keep_as_is) {
-      std::swap(kept_, spare_);
-      kept_above_ = keep_above;
+    const bool keep_as_is = KeepsEnough(location, keep_above);
+    if (!(measured_ && location == kept_above_ && keep_as_is)) {
+      pool_->ParallelFor(n_, kChunk, [&](const ChunkRange& chunk) {
+        MeasureChunk(Source(location, chunk), location, keep_above,
+                     &partial_[chunk.index],
+                     keep_as_is ? nullptr : &spare_[chunk.index]);
+      });
+      measured_ = false;
+      if (!keep_as_is) KeepSpare(keep_above);
     }
     *result = Total(partial_);
     return absl::OkStatus();
   }
 
-  absl::Status SelectAbove(float threshold, Selection* selection) override {
-    pool_->ParallelFor(n_, kChunk, [&](const ChunkRange& chunk) {
-      SelectChunk(Source(threshold, chunk), threshold, &spare_[chunk.index]);
-    });
-    int64_t size = 0;
-    for (const ChunkList& list : spare_) size += list.size;
-    selection->clear();
-    selection->indices.reserve(size);
-    selection->values.reserve(size);
-    for (const ChunkList& list : spare_) {
-      selection->indices.insert(selection->indices.end(), list.indices.begin(),
-                                list.indices.begin() + list.size);
-      selection->values.insert(selection->values.end(), list.values.begin(),
-                               list.values.begin() + list.size);
+  absl::Status CountAbove(float location, float keep_above,
+                          int64_t* count) override {
+    if (location < kept_above_) {
+      Exceedances result;
+      PS_RETURN_IF_ERROR(MeasureAbove(location, keep_above, &result));
+      *count = result.count;
+      return absl::OkStatus();
     }
+    if (!KeepsEnough(location, keep_above)) {
+      SelectChunks(keep_above);
+      KeepSpare(keep_above);
+      measured_ = false;
+    }
+    std::vector<int64_t> counts(kept_.size());
+    pool_->ParallelFor(n_, kChunk, [&](const ChunkRange& chunk) {
+      const ChunkList& list = kept_[chunk.index];
+      counts[chunk.index] =
+          location == kept_above_ ? list.size : CountInList(list, location);
+    });
+    *count = std::accumulate(counts.begin(), counts.end(), int64_t{0});
+    return absl::OkStatus();
+  }
+
+  absl::Status SelectAbove(float threshold, Selection* selection) override {
+    SelectChunks(threshold);
+    std::vector<int64_t> begins(spare_.size() + 1);
+    for (size_t c = 0; c < spare_.size(); ++c) {
+      begins[c + 1] = begins[c] + spare_[c].size;
+    }
+    selection->indices.resize(begins.back());
+    selection->values.resize(begins.back());
+    pool_->ParallelFor(n_, kChunk, [&](const ChunkRange& chunk) {
+      const ChunkList& list = spare_[chunk.index];
+      const int64_t begin = begins[chunk.index];
+      std::copy_n(list.indices.begin(), list.size,
+                  selection->indices.begin() + begin);
+      std::copy_n(list.values.begin(), list.size,
+                  selection->values.begin() + begin);
+    });
     return absl::OkStatus();
   }
 
  private:
+  // Whether a query that keeps elements aside need not change what is kept.
+  bool KeepsEnough(float location, float keep_above) const {
+    return location >= kept_above_ && keep_above <= kept_above_;
+  }
+
+  // Keeps the elements that spare_ has.
+  void KeepSpare(float above) {
+    std::swap(kept_, spare_);
+    kept_above_ = above;
+  }
+
+  // Sets spare_ to the elements above `threshold`.
+  void SelectChunks(float threshold) {
+    pool_->ParallelFor(n_, kChunk, [&](const ChunkRange& chunk) {
+      SelectChunk(Source(threshold, chunk), threshold, &spare_[chunk.index]);
+    });
+  }
+
   // Returns all elements of the chunk above `threshold`, with as few others as
   // possible.
   ChunkSource Source(float threshold, const ChunkRange& chunk) const {
@@ -151,6 +194,7 @@ class CpuSieve final : public Sieve {
   std::vector<ChunkList> kept_;       // [chunks]
   std::vector<ChunkList> spare_;      // [chunks], the memory of the next lists.
   std::vector<Exceedances> partial_;  // [chunks]
+  bool measured_ = false;  // Whether partial_ is that over kept_above_.
 };
 
 class CpuSparseKernels final : public SparseKernels {
@@ -159,11 +203,10 @@ class CpuSparseKernels final : public SparseKernels {
 
   absl::Status AddAndMeasure(const float* residual, const float* gradient,
                              int64_t n, float* out, Moments* moments) override {
-    AddOptions options;
-    options.stream = StoresPastCaches(out, n);
-    options.keep_above = std::numeric_limits<float>::infinity();
     std::vector<ChunkList> none(NumChunks(n, kChunk));
-    *moments = AddAllChunks(&pool_, residual, gradient, n, options, out, &none);
+    std::vector<Exceedances> nothing(none.size());
+    *moments = AddAllChunks(&pool_, residual, gradient, n, SieveGuess(), out,
+                            &none, &nothing);
     return absl::OkStatus();
   }
 
@@ -277,16 +320,14 @@ class CpuSparseKernels final : public SparseKernels {
   }
 
   absl::Status Scatter(const Selection& selection, float* u) override {
-    for (int64_t i = 0; i < selection.size(); ++i) {
-      u[selection.indices[i]] = selection.values[i];
-    }
+    ForElements(selection,
+                [u](uint32_t index, float value) { u[index] = value; });
     return absl::OkStatus();
   }
 
   absl::Status AddAt(const Selection& selection, float* u) override {
-    for (int64_t i = 0; i < selection.size(); ++i) {
-      u[selection.indices[i]] += selection.values[i];
-    }
+    ForElements(selection,
+                [u](uint32_t index, float value) { u[index] += value; });
     return absl::OkStatus();
   }
 
@@ -303,6 +344,16 @@ class CpuSparseKernels final : public SparseKernels {
   // Returns the part of `x` from the chunk's first element on.
   static ScaledVector Tail(const ScaledVector& x, const ChunkRange& chunk) {
     return {x.data + chunk.begin, x.scale};
+  }
+
+  // Calls visit(index, value) for all elements, on all threads.
+  template <class Visit>
+  void ForElements(const Selection& selection, const Visit& visit) {
+    pool_.ParallelFor(selection.size(), kChunk, [&](const ChunkRange& chunk) {
+      for (int64_t i = chunk.begin; i < chunk.end; ++i) {
+        visit(selection.indices[i], selection.values[i]);
+      }
+    });
   }
 
   double SumOverChunks(double (*sum_of_chunk)(const float*, int64_t),

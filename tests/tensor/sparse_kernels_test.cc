@@ -344,6 +344,13 @@ TEST_P(SieveTest, GuessesNeverShow) {
         EXPECT_EQ(measured.count, plain[i].count);
         EXPECT_EQ(measured.sum, plain[i].sum);
         EXPECT_EQ(measured.sum_squares, plain[i].sum_squares);
+        // A count keeps other elements aside for the next location.
+        int64_t count = 0;
+        ASSERT_TRUE(
+            sieve
+                ->CountAbove(locations[i], guess * guess * locations[i], &count)
+                .ok());
+        EXPECT_EQ(count, plain[i].count);
         Selection selection;
         ASSERT_TRUE(sieve->SelectAbove(locations[i], &selection).ok());
         ExpectSame(selection, ReferenceAbove(u, locations[i]));
@@ -359,6 +366,7 @@ TEST_P(SieveTest, SumIsSiftedAsIfItHadBeenFormedBefore) {
   std::vector<int64_t> sizes = Sizes();
   sizes.push_back(kStreamed + 37);
   const auto sieve = kernels().NewSieve();
+  const auto plain = kernels().NewSieve();
   for (const int64_t n : sizes) {
     for (const std::string name : {"laplace", "heavy", "sparse"}) {
       if (n > kStreamed && name != "heavy") continue;
@@ -371,13 +379,14 @@ TEST_P(SieveTest, SumIsSiftedAsIfItHadBeenFormedBefore) {
                                      &expected_moments)
                       .ok());
       const std::vector<float> expected = Get(out);
-      for (const float keep_above :
-           {0.0f, 0.9f, std::numeric_limits<float>::infinity()}) {
+      const std::vector<SieveGuess> guesses = {
+          {0, SieveGuess::Sums::kMagnitudes},
+          {0, SieveGuess::Sums::kExceedances},
+          {0.9f, SieveGuess::Sums::kExceedances},
+          {std::numeric_limits<float>::infinity(), SieveGuess::Sums::kNone}};
+      for (const SieveGuess& guess : guesses) {
         SCOPED_TRACE(testing::Message()
-                     << name << " of " << n << " above " << keep_above);
-        SieveGuess guess;
-        guess.keep_above = keep_above;
-        guess.needs_sums = keep_above == 0;
+                     << name << " of " << n << " above " << guess.keep_above);
         out = Put(std::vector<float>(n));
         Moments moments;
         ASSERT_TRUE(sieve
@@ -385,7 +394,7 @@ TEST_P(SieveTest, SumIsSiftedAsIfItHadBeenFormedBefore) {
                                      out.data(), &moments)
                         .ok());
         ASSERT_EQ(Get(out), expected);
-        if (!guess.needs_sums) {
+        if (guess.sums != SieveGuess::Sums::kMagnitudes) {
           EXPECT_EQ(moments.sum, 0);
           EXPECT_EQ(moments.sum_squares, 0);
           ASSERT_TRUE(kernels().SumMagnitudes(out.data(), n, &moments).ok());
@@ -396,6 +405,20 @@ TEST_P(SieveTest, SumIsSiftedAsIfItHadBeenFormedBefore) {
         EXPECT_EQ(moments.min_nonzero, expected_moments.min_nonzero);
         EXPECT_EQ(moments.num_nonzero, expected_moments.num_nonzero);
         EXPECT_EQ(moments.num_non_finite, 0);
+        // The vector itself gives the statistics that forming it took; after
+        // the second time, a list does.
+        plain->Reset(out.data(), n);
+        const float location = std::min(guess.keep_above, 2.2f);
+        for (const float next : {location, 1.2f * location}) {
+          Exceedances expected_above;
+          Exceedances above;
+          ASSERT_TRUE(
+              plain->MeasureAbove(location, next, &expected_above).ok());
+          ASSERT_TRUE(sieve->MeasureAbove(location, next, &above).ok());
+          EXPECT_EQ(above.count, expected_above.count);
+          EXPECT_EQ(above.sum, expected_above.sum);
+          EXPECT_EQ(above.sum_squares, expected_above.sum_squares);
+        }
         // Below, at and above what was kept.
         for (const float threshold : {0.3f, 0.9f, 1.7f, 2.5f}) {
           Selection selection;
@@ -416,7 +439,7 @@ TEST_P(SieveTest, SumCountsWhatIsNotFinite) {
   Tensor out = Put(std::vector<float>(1000));
   SieveGuess guess;
   guess.keep_above = 2;
-  guess.needs_sums = false;
+  guess.sums = SieveGuess::Sums::kExceedances;
   Moments moments;
   ASSERT_TRUE(sieve
                   ->ResetToSum(In(residual), In(gradient), 1000, guess,

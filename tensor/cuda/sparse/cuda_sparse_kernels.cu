@@ -430,7 +430,8 @@ class CudaSieve final : public Sieve {
                           int64_t n, const SieveGuess& guess, float* out,
                           Moments* moments) override {
     Reset(out, n);
-    return kernels_->Form(residual, gradient, n, guess.needs_sums, out,
+    return kernels_->Form(residual, gradient, n,
+                          guess.sums == SieveGuess::Sums::kMagnitudes, out,
                           moments);
   }
 
@@ -444,6 +445,14 @@ class CudaSieve final : public Sieve {
     result->count = kernels_->totals().count();
     result->sum = kernels_->totals().sum;
     result->sum_squares = kernels_->totals().sum_squares;
+    return absl::OkStatus();
+  }
+
+  absl::Status CountAbove(float location, float keep_above,
+                          int64_t* count) override {
+    Exceedances result;
+    PS_RETURN_IF_ERROR(MeasureAbove(location, keep_above, &result));
+    *count = result.count;
     return absl::OkStatus();
   }
 

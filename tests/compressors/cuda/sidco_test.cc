@@ -54,7 +54,7 @@ struct CpuSidco {
     out.resize(n);
     sieve = kernels->NewSieve();
     SieveGuess guess;
-    guess.needs_sums = !std::isfinite(warm_location);
+    if (std::isfinite(warm_location)) guess.sums = SieveGuess::Sums::kNone;
     EXPECT_TRUE(sieve
                     ->ResetToSum(residual.data(), gradient.data(), n, guess,
                                  out.data(), &moments)

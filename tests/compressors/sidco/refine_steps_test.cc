@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -47,6 +48,7 @@ class RefineStepsTest : public testing::Test {
     return request;
   }
 
+  // Gives no sum where the steps say that a count suffices.
   RefinedThreshold Refine(const RefineRequest& request) {
     RefineSteps steps;
     for (steps.Start(request); !steps.done();) {
@@ -55,11 +57,19 @@ class RefineStepsTest : public testing::Test {
                       ->MeasureAbove(steps.threshold(), steps.keep_above(),
                                      &exceedances)
                       .ok());
+      ++num_counts_;
+      if (steps.CountSuffices(exceedances.count)) {
+        exceedances.sum = std::numeric_limits<double>::quiet_NaN();
+      } else {
+        ++num_sums_;
+      }
       steps.Next(exceedances);
     }
     return steps.result();
   }
 
+  int num_counts_ = 0;
+  int num_sums_ = 0;
   const std::unique_ptr<Backend> backend_;
   const std::unique_ptr<Sieve> sieve_;
 };
@@ -82,6 +92,7 @@ TEST_F(RefineStepsTest, ComesNearTheTargetFromEitherSideOnEveryLaw) {
       }
     }
   }
+  EXPECT_LT(2 * num_sums_, num_counts_);
 }
 
 // Error feedback sends what is large, so the sum falls off steeply above

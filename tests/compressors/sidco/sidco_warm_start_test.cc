@@ -80,12 +80,16 @@ class CountingSieve final : public Sieve {
   absl::Status ResetToSum(const float* residual, const float* gradient,
                           int64_t n, const SieveGuess& guess, float* out,
                           Moments* moments) override {
-    if (guess.needs_sums) ++*num_sums_;
+    if (guess.sums == SieveGuess::Sums::kMagnitudes) ++*num_sums_;
     return sieve_->ResetToSum(residual, gradient, n, guess, out, moments);
   }
   absl::Status MeasureAbove(float location, float keep_above,
                             Exceedances* result) override {
     return sieve_->MeasureAbove(location, keep_above, result);
+  }
+  absl::Status CountAbove(float location, float keep_above,
+                          int64_t* count) override {
+    return sieve_->CountAbove(location, keep_above, count);
   }
   absl::Status SelectAbove(float threshold, Selection* selection) override {
     return sieve_->SelectAbove(threshold, selection);
