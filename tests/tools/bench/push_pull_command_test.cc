@@ -37,9 +37,9 @@ class BenchPushPullCommand : public CommandTest {
   // Runs it with a model of two buckets and a slice size that does not divide
   // them, and reads its JSON.
   nlohmann::json Result(std::vector<std::string> arguments) {
-    for (const char* argument :
-         {"--megabytes=3", "--bucket-megabytes=2", "--slice-elements=100000",
-          "--rounds=1", "--iterations=2"}) {
+    for (const char* argument : {"--megabytes=3", "--bucket-megabytes=2",
+                                 "--set=cluster.max_slice_elements=100000",
+                                 "--rounds=1", "--iterations=2"}) {
       arguments.emplace_back(argument);
     }
     arguments.push_back("--json=" + Path("bench.json"));

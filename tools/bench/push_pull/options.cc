@@ -37,9 +37,6 @@ void AddPushPullOptions(PushPullOptions* options, CommandLine* command_line) {
                           "Push every N-th element only, and get back what "
                           "changed; 1: push all, and get back nothing.",
                           &options->one_of);
-  command_line->AddOption("slice-elements", "N",
-                          "Elements in one message to or from the server.",
-                          &options->slice_elements);
   command_line->AddOption(
       "iterations", "N",
       "Timed pushes and pulls of the whole model in each round.",
@@ -60,8 +57,6 @@ absl::Status CheckPushPullOptions(const PushPullOptions& options) {
        {"connections", options.connections, 1, 64},
        {"server-threads", options.server_threads, 1, 256},
        {"one-of", options.one_of, 1, 1 << 20},
-       // The range of cluster.max_slice_elements.
-       {"slice-elements", options.slice_elements, 1 << 10, 1 << 24},
        {"iterations", options.iterations, 1, kMaxIterations},
        {"rounds", options.rounds, 1, kMaxRounds}}));
   return PushPullJob(options).status();
@@ -79,11 +74,12 @@ absl::StatusOr<JobConfig> PushPullJob(const PushPullOptions& options) {
   ClusterConfig* const cluster = job.mutable_cluster();
   cluster->set_num_workers(static_cast<int>(options.workers));
   cluster->set_num_servers(1);
-  cluster->set_max_slice_elements(options.slice_elements);
   cluster->set_connections(static_cast<int>(options.connections));
   // The floor uses TCP, too.
   cluster->set_unix_sockets(false);
   if (options.one_of > 1) {
+    // The messages of workers that push some of the elements.
+    job.mutable_compressor()->set_name("topk");
     job.mutable_downlink()->set_mode(DownlinkConfig::UPDATE);
   }
   job.mutable_machine()->set_server_threads(

@@ -20,7 +20,6 @@ struct PushPullOptions {
   int64_t connections = 4;  // From each worker.
   int64_t one_of = 1;       // Pushes every one_of-th element.
   int64_t server_threads = 2;
-  int64_t slice_elements = int64_t{1} << 20;
   int64_t iterations = 8;  // Timed in each round, after an untimed one.
   int64_t rounds = 3;
   std::string json;  // Empty: no file.

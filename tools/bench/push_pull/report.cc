@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/json.h"
+#include "common/slice_elements.h"
 #include "nlohmann/json.hpp"
 #include "tools/command_line/human_format.h"
 
@@ -77,10 +78,15 @@ double ServerCpuPerPush(const PushPullOptions& options,
          static_cast<double>(options.iterations * options.rounds);
 }
 
+int64_t SliceElements(const PushPullOptions& options) {
+  const auto job = PushPullJob(options);
+  return job.ok() ? MaxSliceElements(*job) : 0;
+}
+
 std::string SettingsText(const PushPullOptions& options) {
   return absl::StrCat(
       options.megabytes, " MiB of fp32, buckets of ", options.bucket_megabytes,
-      " MiB, slices of ", FormatCount(options.slice_elements), " elements;\n",
+      " MiB, slices of ", FormatCount(SliceElements(options)), " elements;\n",
       Counted(options.workers, "worker"), ", 1 server with ",
       Counted(options.server_threads, "thread"), "; ",
       Counted(options.connections, "connection"), " a worker;\n",
@@ -220,7 +226,7 @@ std::string PushPullJson(const PushPullOptions& options,
       {"connections", options.connections},
       {"one_of", options.one_of},
       {"server_threads", options.server_threads},
-      {"slice_elements", options.slice_elements},
+      {"slice_elements", SliceElements(options)},
       {"iterations", options.iterations},
       {"rounds", options.rounds},
       {"overrides", options.overrides},

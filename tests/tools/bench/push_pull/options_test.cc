@@ -31,8 +31,6 @@ TEST(PushPullOptions, ValuesOutOfRangeAreNamedWithTheRule) {
        "--connections is 0; must be in [1, 64]"},
       {&PushPullOptions::server_threads, 1, 256,
        "--server-threads is 0; must be in [1, 256]"},
-      {&PushPullOptions::slice_elements, 1024, 16777216,
-       "--slice-elements is 1023; must be in [1024, 16777216]"},
       {&PushPullOptions::iterations, 1, 100,
        "--iterations is 0; must be in [1, 100]"},
       {&PushPullOptions::rounds, 1, 100, "--rounds is 0; must be in [1, 100]"},
@@ -61,8 +59,8 @@ TEST(PushPullOptions, TheJobIsWhatTheOptionsSay) {
   PushPullOptions options;
   options.workers = 3;
   options.server_threads = 5;
-  options.slice_elements = 4096;
-  options.overrides = {"cluster.startup_timeout_seconds=7"};
+  options.overrides = {"cluster.startup_timeout_seconds=7",
+                       "cluster.max_slice_elements=4096"};
   const auto job = PushPullJob(options);
   ASSERT_TRUE(job.ok()) << job.status();
   EXPECT_EQ(job->cluster().num_workers(), 3);
