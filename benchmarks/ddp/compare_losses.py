@@ -7,14 +7,17 @@ same validation loss. Needs root, iproute2, and a Python that has PyTorch.
     benchmarks/ddp/compare_losses.py --python PYTHON --data text.txt \
         --bandwidth 100mbit,1gbit --json losses.json --svg losses
 
-Seconds are those of training, without evaluations. A run's losses do not depend on
-its link, which the script checks where settings are run on several.
+Seconds are those of training, without evaluations. With several seeds, the table has
+their means, and half of the distance from the least to the largest last loss; the
+pictures show the first. A run's losses do not depend on its link, which the script
+checks where settings are run on several.
 """
 
 import argparse
 import importlib.machinery
 import json
 import pathlib
+import statistics
 import sys
 
 import compare_with_ddp
@@ -27,6 +30,7 @@ SPARSE_LOCO = ("delta consistency.local_steps=15 worker_optimizer.step_ahead=0 "
 SETTINGS = {
     "DDP": "fp32",
     "DDP, fp16 hook": "fp16",
+    "DDP, bf16 hook": "bf16",
     "DDP, PowerSGD hook": "powersgd",
     "our hook, all elements": compare_with_ddp.SCRIPTS["hook, no code"],
     "our hook, int8": "hook",
@@ -48,16 +52,31 @@ def first(evaluations, target):
     return next((e for e in evaluations if e["loss"] <= target), None)
 
 
+def mean(numbers):
+    return statistics.mean(list(numbers))
+
+
 def table(runs, target):
-    """Rows of one bandwidth; `runs` by name."""
-    base = first(runs["DDP"]["evaluations"], target)
+    """Rows of one bandwidth; `runs` by name, each a list of a run for each seed."""
+
+    def when(name):
+        """The mean evaluation at the target; None unless all runs come to it."""
+        reached = [first(run["evaluations"], target) for run in runs[name]]
+        return None if None in reached else {
+            key: mean(e[key] for e in reached) for key in ("seconds", "sent_bytes")}
+
+    base = when("DDP")
     lines = ["| | ms a step | last loss | MB sent by a rank | seconds to the loss | "
              "MB to it | DDP's seconds / these | DDP's MB / these |",
              "|---|---:|---:|---:|---:|---:|---:|---:|"]
-    for name, run in runs.items():
-        last, reached = run["evaluations"][-1], first(run["evaluations"], target)
-        row = (f"| {name} | {run['ms']:.0f} | {last['loss']:.3f} | "
-               f"{last['sent_bytes'] / 1e6:,.1f} | ")
+    for name, of_seeds in runs.items():
+        last = [run["evaluations"][-1] for run in of_seeds]
+        losses, reached = [e["loss"] for e in last], when(name)
+        spread = (f" ± {(max(losses) - min(losses)) / 2:.3f}" if len(losses) > 1
+                  else "")
+        row = (f"| {name} | {mean(run['ms'] for run in of_seeds):.0f} | "
+               f"{mean(losses):.3f}{spread} | "
+               f"{mean(e['sent_bytes'] for e in last) / 1e6:,.1f} | ")
         row += (f"{reached['seconds']:.0f} | {reached['sent_bytes'] / 1e6:,.1f} | "
                 f"{base['seconds'] / reached['seconds']:.1f} | "
                 f"{base['sent_bytes'] / reached['sent_bytes']:.1f} |" if reached
@@ -71,8 +90,8 @@ def draw(runs, title, x_name, x_of, path):
     sys.path.insert(0, str(folder))
     draw_runs = importlib.machinery.SourceFileLoader(
         "draw_runs", str(folder / "draw_runs")).load_module()
-    lines = [(name, [(x_of(e), e["loss"]) for e in run["evaluations"]])
-             for name, run in runs.items()]
+    lines = [(name, [(x_of(e), e["loss"]) for e in of_seeds[0]["evaluations"]])
+             for name, of_seeds in runs.items()]
     path.write_text(draw_runs.picture(title, x_name, "validation loss", lines, True),
                     encoding="utf-8")
 
@@ -92,6 +111,7 @@ def main():
     parser.add_argument("--tolerance", type=float, default=1.02,
                         help="the loss to reach, as a multiple of DDP's last one")
     parser.add_argument("--settings", default=";".join(SETTINGS))
+    parser.add_argument("--seeds", default="0")
     parser.add_argument("--json", type=pathlib.Path,
                         help="where the runs are kept; those that are there are not "
                         "made again")
@@ -100,37 +120,43 @@ def main():
     found = {}
     if options.json and options.json.exists():
         found = json.loads(options.json.read_text(encoding="utf-8"))
+    names, seeds = options.settings.split(";"), options.seeds.split(",")
     for bandwidth in options.bandwidth.split(","):
         options.bandwidth = bandwidth
         runs = found.setdefault(bandwidth, {})
-        for name in options.settings.split(";"):
-            if name in runs:
-                continue
-            more = 3 if name.endswith("3 times as long") else 1
-            runs[name] = compare_with_ddp.run_script(
-                options, SETTINGS[name], evaluate_every=options.evaluate_every,
-                iterations=more * options.iterations, powersgd_rank=4)
-            print(f"{bandwidth}, {name}: {runs[name]['ms']:.0f} ms, loss "
-                  f"{runs[name]['evaluations'][-1]['loss']:.3f}", flush=True)
-            if options.json:
-                options.json.write_text(json.dumps(found), encoding="utf-8")
-    names = options.settings.split(";")
+        for seed in seeds:
+            for name in names:
+                of_seeds = runs.setdefault(name, {})
+                if seed in of_seeds:
+                    continue
+                more = 3 if name.endswith("3 times as long") else 1
+                run = of_seeds[seed] = compare_with_ddp.run_script(
+                    options, SETTINGS[name], evaluate_every=options.evaluate_every,
+                    iterations=more * options.iterations, powersgd_rank=4,
+                    seed=int(seed))
+                print(f"{bandwidth}, {name}, seed {seed}: {run['ms']:.0f} ms, loss "
+                      f"{run['evaluations'][-1]['loss']:.3f}", flush=True)
+                if options.json:
+                    options.json.write_text(json.dumps(found), encoding="utf-8")
     for name in names:
-        # gloo adds in the order in which messages come.
-        losses = {tuple(e["loss"] for e in found[link][name]["evaluations"])
-                  for link in found}
-        if len(losses) > 1 and not name.startswith("DDP"):
-            sys.exit(f"the losses of \"{name}\" depend on the link")
+        for seed in seeds:
+            # gloo adds in the order in which messages come.
+            losses = {tuple(e["loss"] for e in found[link][name][seed]["evaluations"])
+                      for link in found}
+            if len(losses) > 1 and not name.startswith("DDP"):
+                sys.exit(f"the losses of \"{name}\" depend on the link")
     for bandwidth, made in found.items():
-        runs = {name: made[name] for name in names}
-        target = options.tolerance * runs["DDP"]["evaluations"][-1]["loss"]
-        print(f"\n{options.model}, {runs['DDP']['num_parameters']:,} parameters, "
+        runs = {name: [made[name][seed] for seed in seeds] for name in names}
+        base = runs["DDP"][0]
+        target = options.tolerance * mean(run["evaluations"][-1]["loss"]
+                                          for run in runs["DDP"])
+        print(f"\n{options.model}, {base['num_parameters']:,} parameters, "
               f"{options.workers} ranks with batches of {options.batch}, "
               f"{options.iterations} steps, {bandwidth}, PyTorch "
-              f"{runs['DDP']['torch']}; to a loss of {target:.3f}\n"
+              f"{base['torch']}, seeds {options.seeds}; to a loss of {target:.3f}\n"
               + table(runs, target))
         if options.svg:
-            title = (f"{runs['DDP']['num_parameters'] / 1e6:.1f} million parameters, "
+            title = (f"{base['num_parameters'] / 1e6:.1f} million parameters, "
                      f"{options.workers} ranks")
             draw(runs, f"{title}, {bandwidth}", "seconds of training",
                  lambda e: e["seconds"], pathlib.Path(f"{options.svg}_{bandwidth}.svg"))

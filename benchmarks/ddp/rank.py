@@ -93,7 +93,7 @@ def sent_bytes(interface):
 
 def distributed(task, options):
     """The model to train, and how to clip: the setting's own lines of the script.
-    "fp32", "fp16" and "powersgd" are DDP, "hook FIELD=VALUE..." is DDP with our
+    "fp32", "fp16", "bf16" and "powersgd" are DDP, "hook FIELD=VALUE..." is DDP with our
     hook, and "delta FIELD=VALUE..." is our optimizer."""
     kind, *fields = options.setting.split()
     fields = dict(field.split("=", 1) for field in fields)
@@ -109,8 +109,9 @@ def distributed(task, options):
     model = DistributedDataParallel(task.model, **bucket)
     if kind == "hook":
         model.register_comm_hook(gs.HookState(fields=fields), gs.hook)
-    elif kind == "fp16":
-        model.register_comm_hook(None, default_hooks.fp16_compress_hook)
+    elif kind in ("fp16", "bf16"):
+        model.register_comm_hook(
+            None, getattr(default_hooks, kind + "_compress_hook"))
     elif kind == "powersgd":
         # The defaults of its documentation, but from the third iteration on, so
         # that all timed ones are compressed.
