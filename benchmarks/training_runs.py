@@ -16,16 +16,22 @@ class Failure(Exception):
   """An error that ends the script with a message for the user."""
 
 
+def Parser(description):
+  """A parser with the option that all scripts have."""
+  parser = argparse.ArgumentParser(description=description)
+  parser.add_argument('--gradsieve', metavar='FILE', default=_GRADSIEVE,
+                      help='the program; bazel-bin/tools/gradsieve')
+  return parser
+
+
 def Arguments(description, data="the folder of MNIST's four IDX files",
               epochs=3):
-  """A parser with the options that all scripts have."""
-  parser = argparse.ArgumentParser(description=description)
+  """A parser with the options of scripts that train for accuracy."""
+  parser = Parser(description)
   parser.add_argument('--data', metavar='DIR', required=True, help=data)
   parser.add_argument('--runs', metavar='DIR', required=True,
                       help='a new folder, for the runs and the report')
   parser.add_argument('--epochs', metavar='N', type=int, default=epochs)
-  parser.add_argument('--gradsieve', metavar='FILE', default=_GRADSIEVE,
-                      help='the program; bazel-bin/tools/gradsieve')
   return parser
 
 

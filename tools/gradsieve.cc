@@ -28,6 +28,8 @@ const Command kCommands[] = {
      RunInfluenceCommand},
     {"advise", "Predict which compressor pays for a job on a given network.",
      RunAdviseCommand},
+    {"plan", "Predict what limits a job with up to 1,000 workers.",
+     RunPlanCommand},
     {"compress", "Apply a compressor to gradients in a .npy file.",
      RunCompressCommand},
     {"compare", "Print results, speed and bytes of several runs as a table.",

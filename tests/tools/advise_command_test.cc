@@ -18,6 +18,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 // 235,146 parameters: 7.5 s each way at 1 Mbit/s, dense.
@@ -109,6 +110,47 @@ TEST_F(AdviseCommand, OnALoopbackInterfaceItSaysThatCompressionWillNotHelp) {
   EXPECT_THAT(output(),
               AllOf(HasSubstr("over this machine's loopback interface"),
                     HasSubstr("Compression will not help here")));
+}
+
+TEST_F(AdviseCommand, APlanGoesBeyondThisMachine) {
+  ASSERT_EQ(Gradsieve({"plan", Path("job.textproto"), "--bandwidth=1mbit,1gbit",
+                       "--workers=2,1000", "--servers=1,4", "--seconds=0",
+                       "--settings=none,sidco_e:0.001:int8_block",
+                       "--json=" + Path("plan.json")}),
+            0)
+      << output();
+  EXPECT_THAT(output(),
+              AllOf(HasSubstr("measuring none with 1 worker\n"),
+                    HasSubstr("measuring none with 4 workers\n"),
+                    HasSubstr("small: 235,146 parameters, each worker"),
+                    HasSubstr("With 1,000 workers at 1.00 Mbit/s, take "
+                              "\"sidco_e:0.001:int8_block\" and 4 servers"),
+                    HasSubstr("each server's link is busy with"),
+                    HasSubstr("cannot be cut among twice as many servers")));
+  const auto json = nlohmann::json::parse(*ReadFile(Path("plan.json")));
+  ASSERT_THAT(json["combinations"], SizeIs(8));
+  const auto& largest = json["combinations"][3];
+  EXPECT_EQ(largest["workers"], 1000);
+  const auto& none = largest["settings"][0];
+  // One of four links carries a quarter of what a thousand workers push.
+  EXPECT_GE(none["busiest_link_bytes_per_exchange"], 1000 * 235146.0);
+  EXPECT_GE(none["seconds_per_iteration"], 1000 * 7.5 / 4);
+  // What a thousand workers may have under way takes most of its memory.
+  EXPECT_GE(none["server_memory_bytes"], 1000 * (int64_t{64} << 20));
+}
+
+TEST_F(AdviseCommand, APlanIsRefusedBeforeItMeasures) {
+  const std::string job = Path("job.textproto");
+  EXPECT_EQ(Gradsieve({"plan", job}), 64);
+  EXPECT_THAT(output(), HasSubstr("--bandwidth"));
+  EXPECT_EQ(Gradsieve({"plan", job, "--bandwidth=1gbit", "--workers=2000"}),
+            64);
+  EXPECT_THAT(output(),
+              HasSubstr("gradsieve plan: --workers has \"2000\"; must be whole "
+                        "numbers from 1 to 1024"));
+  EXPECT_EQ(Gradsieve({"plan", job, "--bandwidth=1gbit", "--servers=1,5"}), 78);
+  EXPECT_THAT(output(), AllOf(HasSubstr("--servers has 5: "),
+                              Not(HasSubstr("measuring"))));
 }
 
 TEST_F(AdviseCommand, AMeasurementThatFailsIsNamed) {

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
-#include "common/json.h"
 #include "nlohmann/json.hpp"
 #include "tools/advise/candidates.h"
 #include "tools/bench/network/bandwidth.h"
@@ -146,6 +146,22 @@ std::string AdviceReport(const Advice& advice) {
                       kLegend, BusyText(advice), "\n", AdviceText(advice));
 }
 
+Json PredictionJson(const SettingPrediction& setting) {
+  return {
+      {"setting", setting.setting},
+      {"seconds_per_iteration", setting.iteration},
+      {"compute_seconds", setting.compute},
+      {"codec_seconds", setting.codec},
+      {"up_seconds", setting.up},
+      {"down_seconds", setting.down},
+      {"server_seconds", setting.server},
+      {"bottleneck", setting.Bottleneck()},
+      {"bytes_up_per_iteration", setting.bytes_up},
+      {"bytes_down_per_iteration", setting.bytes_down},
+      {"achieved_ratio", setting.achieved_ratio},
+  };
+}
+
 std::string AdviceJson(const Advice& advice) {
   const size_t best = Recommended(advice.settings);
   Json json = {
@@ -166,22 +182,11 @@ std::string AdviceJson(const Advice& advice) {
   }
   for (size_t i = 0; i < advice.settings.size(); ++i) {
     const SettingPrediction& setting = advice.settings[i];
-    json["settings"].push_back({
-        {"setting", setting.setting},
-        {"seconds_per_iteration", setting.iteration},
-        {"seconds_per_iteration_by_turn", setting.iterations},
-        {"compute_seconds", setting.compute},
-        {"codec_seconds", setting.codec},
-        {"await_seconds", setting.await},
-        {"up_seconds", setting.up},
-        {"down_seconds", setting.down},
-        {"server_seconds", setting.server},
-        {"bottleneck", setting.Bottleneck()},
-        {"speed_up", SpeedUp(advice, i)},
-        {"bytes_up_per_iteration", setting.bytes_up},
-        {"bytes_down_per_iteration", setting.bytes_down},
-        {"achieved_ratio", setting.achieved_ratio},
-    });
+    Json row = PredictionJson(setting);
+    row["seconds_per_iteration_by_turn"] = setting.iterations;
+    row["await_seconds"] = setting.await;
+    row["speed_up"] = SpeedUp(advice, i);
+    json["settings"].push_back(std::move(row));
   }
   return JsonText(json) + "\n";
 }

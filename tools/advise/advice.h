@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "common/json.h"
 #include "tools/advise/prediction.h"
 
 namespace ps {
@@ -31,6 +32,9 @@ std::string AdviceText(const Advice& advice);
 
 // What was predicted, as a table with a heading and a legend, and AdviceText().
 std::string AdviceReport(const Advice& advice);
+
+// The figures of one setting.
+Json PredictionJson(const SettingPrediction& setting);
 
 // One JSON object.
 std::string AdviceJson(const Advice& advice);

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "common/config.h"
 #include "common/flags.h"
 #include "common/job_fields.h"
@@ -19,9 +18,6 @@
 #include "tools/advise/prediction.h"
 #include "tools/command_line/commands.h"
 #include "tools/command_line/options.h"
-#include "tools/process/local_cluster.h"
-#include "tools/process/signals.h"
-#include "tools/process/temporary_directory.h"
 
 namespace ps {
 namespace {
@@ -65,15 +61,10 @@ class Adviser {
  public:
   explicit Adviser(const AdviseOptions& options) : options_(options) {}
 
-  // Shows progress on stdout. Errors: kCancelled after Ctrl-C; those of
-  // MeasureLocally, with the setting.
+  // Shows progress on stdout. Errors: those of Measurer.
   absl::StatusOr<Advice> Run(const JobConfig& job);
 
  private:
-  // Measures with this many workers.
-  absl::StatusOr<LocalMeasures> Measure(const NetworkSetting& setting,
-                                        int num_workers);
-
   // How many times as long computation takes with all workers on this machine
   // as with one, at most their number.
   absl::StatusOr<double> MeasureContention(const NetworkSetting& setting,
@@ -83,38 +74,21 @@ class Adviser {
   absl::StatusOr<std::vector<SettingMeasures>> MeasureTurn();
 
   const AdviseOptions options_;
-  MeasurementOptions measurement_;
-  std::unique_ptr<Interrupts> interrupts_;
-  std::unique_ptr<TemporaryDirectory> directory_;
-  int num_runs_ = 0;
+  std::unique_ptr<Measurer> measurer_;
 };
-
-absl::StatusOr<LocalMeasures> Adviser::Measure(const NetworkSetting& setting,
-                                               int num_workers) {
-  std::printf("measuring %s with %d worker%s\n", setting.name.c_str(),
-              num_workers, num_workers == 1 ? "" : "s");
-  std::fflush(stdout);
-  measurement_.config = setting.config;
-  measurement_.config.mutable_cluster()->set_num_workers(num_workers);
-  measurement_.run_directory =
-      absl::StrCat(directory_->path(), "/", ++num_runs_);
-  absl::StatusOr<LocalMeasures> measures = MeasureLocally(measurement_);
-  if (measures.ok() || absl::IsCancelled(measures.status())) return measures;
-  return Annotate(measures.status(),
-                  absl::StrCat("measuring \"", setting.name, "\""));
-}
 
 absl::StatusOr<double> Adviser::MeasureContention(const NetworkSetting& setting,
                                                   const LocalMeasures& shared) {
   const int all = setting.config.cluster().num_workers();
   if (all == 1) return 1.0;
-  NetworkSetting one = setting;
-  MachineConfig& machine = *one.config.mutable_machine();
+  JobConfig config = setting.config;
+  MachineConfig& machine = *config.mutable_machine();
   if (machine.worker_threads() == 0) {
     // Alone, it would get more threads than beside the others.
     machine.set_worker_threads(CoresOfEach(all));
   }
-  PS_ASSIGN_OR_RETURN(const LocalMeasures alone, Measure(one, 1));
+  PS_ASSIGN_OR_RETURN(const LocalMeasures alone,
+                      measurer_->Measure(setting.name, config, 1));
   return std::clamp(shared.compute / alone.compute, 1.0,
                     static_cast<double>(all));
 }
@@ -127,10 +101,12 @@ absl::StatusOr<std::vector<SettingMeasures>> Adviser::MeasureTurn() {
     measures.config = setting.config;
     // All workers, because what servers send back depends on their number.
     const int all = setting.config.cluster().num_workers();
-    PS_ASSIGN_OR_RETURN(measures.shared, Measure(setting, all));
+    PS_ASSIGN_OR_RETURN(measures.shared,
+                        measurer_->Measure(setting.name, setting.config, all));
     if (options_.workers_here < all) {
       PS_ASSIGN_OR_RETURN(measures.own,
-                          Measure(setting, options_.workers_here));
+                          measurer_->Measure(setting.name, setting.config,
+                                             options_.workers_here));
     } else if (options_.network.bits_per_second.has_value()) {
       if (measured.empty()) {
         PS_ASSIGN_OR_RETURN(contention,
@@ -145,11 +121,8 @@ absl::StatusOr<std::vector<SettingMeasures>> Adviser::MeasureTurn() {
 }
 
 absl::StatusOr<Advice> Adviser::Run(const JobConfig& job) {
-  PS_RETURN_IF_ERROR(FindJobPrograms().status());
-  PS_ASSIGN_OR_RETURN(interrupts_, Interrupts::Create());
-  PS_ASSIGN_OR_RETURN(directory_, TemporaryDirectory::Create());
-  measurement_.seconds = options_.seconds / options_.turns;
-  measurement_.interrupts = interrupts_.get();
+  PS_ASSIGN_OR_RETURN(measurer_,
+                      Measurer::Create(options_.seconds / options_.turns));
   Advice advice;
   advice.job = job.name();
   advice.network = options_.network;

@@ -11,8 +11,10 @@
 // all slices would finish at about the same time, and no answer could start
 // before the last push, nor could a worker compute while others still receive.
 //
-// Only a worker's own work and messages take time here; servers and latency do
-// not.
+// Processors are shared in the same way. A worker's work, a server's work on a
+// slice and the messages, which a processor must encrypt and copy, are flows
+// through the processors of their host, or of the one machine on which all
+// hosts run. Latency is what `ready_seconds` has of it.
 #ifndef TOOLS_ADVISE_EXCHANGE_MODEL_H_
 #define TOOLS_ADVISE_EXCHANGE_MODEL_H_
 
@@ -39,10 +41,15 @@ struct ExchangeSlice {
   double down_bytes = 0;
   // When a worker has it, from when it has the first one.
   double ready_seconds = 0;
+  // What one of the server's threads does between the last push and the first
+  // answer.
+  double server_seconds = 0;
 };
 
 struct Exchange {
   std::vector<HostLink> workers;
+  // Each of `workers` stands for so many that do the same at the same time.
+  double workers_each = 1;
   std::vector<HostLink> servers;
   // In the order in which workers push them; ready times do not descend.
   std::vector<ExchangeSlice> slices;
@@ -50,9 +57,16 @@ struct Exchange {
   // longer push goes alone.
   double credit_bytes = std::numeric_limits<double>::infinity();
   // From a worker's last answer until it has the first slice again, if fewer
-  // than `processors` workers are at work. More of them share the processors.
+  // than `work_places` workers are at work. More of them share the places.
   double work_seconds = 0;
+  double work_places = std::numeric_limits<double>::infinity();
+  // Slices that one server works on at once.
+  int server_threads = 1;
+  // Of each host or, if `one_machine`, of all hosts together.
   double processors = std::numeric_limits<double>::infinity();
+  bool one_machine = false;
+  // What a byte of a message takes of a processor, at each of its two ends.
+  double seconds_per_byte = 0;
 };
 
 struct ExchangeModelOptions {
@@ -68,10 +82,19 @@ struct ExchangeModelOptions {
 double PredictIterationSeconds(const Exchange& exchange,
                                const ExchangeModelOptions& options = {});
 
-// Seconds that the busiest link, of a worker or of a server, is in use for
-// pushes, or for answers, without bursts. No iteration is shorter.
-double BusiestUpSeconds(const Exchange& exchange);
-double BusiestDownSeconds(const Exchange& exchange);
+// What one direction of the busiest link, of a worker or of a server, carries
+// in an exchange.
+struct LinkLoad {
+  double seconds = 0;  // Without bursts. No iteration is shorter.
+  double bytes = 0;
+  bool of_server = false;
+};
+LinkLoad BusiestUp(const Exchange& exchange);    // Pushes.
+LinkLoad BusiestDown(const Exchange& exchange);  // Answers.
+
+// Seconds that the busiest server computes in an exchange: its work on slices,
+// and both directions of its messages.
+double BusiestServerSeconds(const Exchange& exchange);
 
 }  // namespace ps
 

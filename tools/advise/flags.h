@@ -1,4 +1,4 @@
-// The command line of `gradsieve advise`.
+// The command lines of `gradsieve advise` and `gradsieve plan`.
 #ifndef TOOLS_ADVISE_FLAGS_H_
 #define TOOLS_ADVISE_FLAGS_H_
 
@@ -39,6 +39,36 @@ struct AdviseOptions {
 // workers do not wait for each other.
 absl::StatusOr<AdviseOptions> ParseAdviseFlags(const AdviseFlags& flags,
                                                const JobConfig& job);
+
+// The options of `gradsieve plan`. Empty or 0: not given.
+struct PlanFlags {
+  std::string job;
+  std::string workers;
+  std::string servers;
+  std::string bandwidth;
+  int64_t burst_bytes = 0;
+  std::string settings;
+  double seconds = 3;
+  bool one_machine = false;
+  std::string json;
+  std::vector<std::string> overrides;
+};
+
+struct PlanOptions {
+  std::vector<NetworkSetting> settings;  // At least one.
+  // Ascending, and each at least one.
+  std::vector<int> workers;
+  std::vector<int> servers;
+  std::vector<JobNetwork> networks;
+  double seconds = 0;
+  // All workers and servers share the processors of one machine.
+  bool one_machine = false;
+};
+
+// `job` has the overrides already; its numbers of workers and servers stand for
+// those that are not given. Errors: as for ParseAdviseFlags.
+absl::StatusOr<PlanOptions> ParsePlanFlags(const PlanFlags& flags,
+                                           const JobConfig& job);
 
 }  // namespace ps
 

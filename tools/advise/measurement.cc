@@ -1,13 +1,20 @@
 #include "tools/advise/measurement.h"
 
+#include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <optional>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/counted.h"
+#include "common/machine_limits.h"
 #include "common/run_directory.h"
 #include "common/status_macros.h"
 #include "tools/bench/network/measures.h"
 #include "tools/bench/network/settings.h"
+#include "tools/bench/processes/usage.h"
+#include "tools/command_line/commands.h"
 #include "tools/process/local_cluster.h"
 
 namespace ps {
@@ -23,11 +30,47 @@ int64_t Needed(int64_t local_steps) {
   return kWarmUp + kMeasuredIterations * local_steps;
 }
 
-bool IsEnough(const MeasurementOptions& options) {
+// The processor time of all servers, from the end of the warm-up on.
+class ServerTime {
+ public:
+  void Look(const std::vector<JobProcess>& processes, int64_t iterations) {
+    double seconds = 0;
+    for (const JobProcess& process : processes) {
+      if (process.kind != JobProcess::Kind::kServer) continue;
+      const absl::StatusOr<CpuTime> time = CpuTimeOf(process.pid);
+      if (!time.ok()) return;
+      seconds += time->total();
+    }
+    if (iterations < kWarmUp || iterations == last_iteration_) return;
+    if (first_iteration_ == 0) {
+      first_iteration_ = iterations;
+      first_seconds_ = seconds;
+    }
+    last_iteration_ = iterations;
+    last_seconds_ = seconds;
+  }
+
+  // None if the run was too short.
+  std::optional<double> OfAnIteration() const {
+    if (last_iteration_ <= first_iteration_) return std::nullopt;
+    return (last_seconds_ - first_seconds_) /
+           static_cast<double>(last_iteration_ - first_iteration_);
+  }
+
+ private:
+  int64_t first_iteration_ = 0;
+  int64_t last_iteration_ = 0;
+  double first_seconds_ = 0;
+  double last_seconds_ = 0;
+};
+
+bool IsEnough(const MeasurementOptions& options,
+              const std::vector<JobProcess>& processes, ServerTime* time) {
   const absl::StatusOr<RunRecords> records =
       ReadRunRecords(options.run_directory);
   if (!records.ok()) return false;  // None yet, or reported after the run.
   const auto iterations = static_cast<int64_t>(records->iterations.size());
+  time->Look(processes, iterations);
   return iterations >= Needed(options.config.consistency().local_steps()) &&
          records->seconds - records->iterations[kWarmUp - 1].seconds >=
              options.seconds;
@@ -56,11 +99,16 @@ absl::StatusOr<LocalMeasures> TakeMeasures(const RunRecords& records,
   LocalMeasures measures;
   measures.iteration = local_steps == 1 ? run.median : run.mean;
   measures.compute = phases({"compute"});
-  measures.codec = phases({"compress", "apply"}) - phases({"overlapped"});
+  const double coding = phases({"compress", "apply"});
+  measures.codec = coding - phases({"overlapped"});
+  if (coding > 0) {
+    measures.apply = phases({"apply"}) * measures.codec / coding;
+  }
   measures.await = phases({"await"});
   measures.server =
       phases({"server_sum", "server_optimizer", "server_encode"}) /
       records.num_servers;
+  measures.server_sum = phases({"server_sum"}) / records.num_servers;
   measures.bytes_up = run.bytes_up;
   measures.bytes_down = run.bytes_down;
   measures.achieved_ratio = run.achieved_ratio;
@@ -91,11 +139,45 @@ absl::StatusOr<LocalMeasures> MeasureLocally(
   cluster.show_log = false;
   cluster.show_progress = false;
   cluster.interrupts = options.interrupts;
-  cluster.is_enough = [&options] { return IsEnough(options); };
+  ServerTime server_time;
+  cluster.is_enough = [&options, &server_time](const auto& processes) {
+    return IsEnough(options, processes, &server_time);
+  };
   PS_RETURN_IF_ERROR(RunLocalCluster(cluster));
   PS_ASSIGN_OR_RETURN(const RunRecords records,
                       ReadRunRecords(options.run_directory));
-  return TakeMeasures(records, options.config.consistency().local_steps());
+  PS_ASSIGN_OR_RETURN(
+      LocalMeasures measures,
+      TakeMeasures(records, options.config.consistency().local_steps()));
+  measures.processors = MachineCores();
+  if (const std::optional<double> all = server_time.OfAnIteration()) {
+    measures.messages =
+        std::max(0.0, *all - measures.server * records.num_servers);
+  }
+  return measures;
+}
+
+absl::StatusOr<std::unique_ptr<Measurer>> Measurer::Create(double seconds) {
+  PS_RETURN_IF_ERROR(FindJobPrograms().status());
+  std::unique_ptr<Measurer> measurer(new Measurer);
+  PS_ASSIGN_OR_RETURN(measurer->interrupts_, Interrupts::Create());
+  PS_ASSIGN_OR_RETURN(measurer->directory_, TemporaryDirectory::Create());
+  measurer->options_.seconds = seconds;
+  measurer->options_.interrupts = measurer->interrupts_.get();
+  return measurer;
+}
+
+absl::StatusOr<LocalMeasures> Measurer::Measure(const std::string& name,
+                                                const JobConfig& config,
+                                                int num_workers) {
+  PrintNow(absl::StrCat("measuring ", name, " with ",
+                        Counted(num_workers, "worker"), "\n"));
+  options_.config = config;
+  options_.config.mutable_cluster()->set_num_workers(num_workers);
+  options_.run_directory = absl::StrCat(directory_->path(), "/", ++num_runs_);
+  absl::StatusOr<LocalMeasures> measures = MeasureLocally(options_);
+  if (measures.ok() || absl::IsCancelled(measures.status())) return measures;
+  return Annotate(measures.status(), absl::StrCat("measuring \"", name, "\""));
 }
 
 }  // namespace ps

@@ -3,11 +3,14 @@
 #define TOOLS_ADVISE_MEASUREMENT_H_
 
 #include <cstdint>
+#include <limits>
+#include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "proto/config.pb.h"
 #include "tools/process/signals.h"
+#include "tools/process/temporary_directory.h"
 #include "tools/report/run_records.h"
 
 namespace ps {
@@ -31,9 +34,17 @@ struct LocalMeasures {
   // Phases of worker 0.
   double compute = 0;
   double codec = 0;  // Compressing, and writing answers into the weights.
+  double apply = 0;  // The second part of it.
   double await = 0;
   // Work of one server for all workers: sums, optimizer, encoding.
   double server = 0;
+  double server_sum = 0;  // The first part of it.
+  // What the messages of all workers take of the servers' processors: copying,
+  // encrypting, and the kernel. 0: not measured.
+  double messages = 0;
+  // Between a worker's last bit of work and its first push: what neither links
+  // nor processors explain. Not measured by MeasureLocally().
+  double latency = 0;
   // Bytes of the messages of all workers.
   double bytes_up = 0;
   double bytes_down = 0;
@@ -41,6 +52,8 @@ struct LocalMeasures {
   // How many times as long a worker computes as if it had the machine alone.
   // Not measured by MeasureLocally().
   double contention = 1;
+  // Of the machine.
+  double processors = std::numeric_limits<double>::infinity();
   int64_t num_parameters = 0;
   int64_t iterations = 0;  // Number that was measured.
 };
@@ -49,6 +62,28 @@ struct LocalMeasures {
 // and stops them when enough is measured. Shows progress on stdout. Errors:
 // those of RunLocalCluster; kDataLoss if the run ended too early.
 absl::StatusOr<LocalMeasures> MeasureLocally(const MeasurementOptions& options);
+
+// Makes measurements one after the other. Not thread-safe.
+class Measurer {
+ public:
+  // Of at least so many seconds of training each. Errors: those of
+  // FindJobPrograms, Interrupts and TemporaryDirectory.
+  static absl::StatusOr<std::unique_ptr<Measurer>> Create(double seconds);
+
+  // Measures the job of this name with this many workers. Errors: kCancelled
+  // after Ctrl-C; those of MeasureLocally, with the name.
+  absl::StatusOr<LocalMeasures> Measure(const std::string& name,
+                                        const JobConfig& config,
+                                        int num_workers);
+
+ private:
+  Measurer() = default;
+
+  MeasurementOptions options_;
+  std::unique_ptr<Interrupts> interrupts_;
+  std::unique_ptr<TemporaryDirectory> directory_;
+  int num_runs_ = 0;
+};
 
 // Takes the measures from a run's records, without the warm-up. Errors:
 // kDataLoss if there are not enough iterations, or no phases.

@@ -17,6 +17,20 @@ namespace {
 constexpr double kPayloadShare = 1448.0 / 1514.0;
 // The backward pass computes two products for each of the forward pass.
 constexpr double kBackwardShare = 2.0 / 3.0;
+// More workers than these change the shares of links hardly, and the time of a
+// simulation much: it grows with their square, the slices and the servers.
+constexpr int kLeastSimulated = 2;
+constexpr int kMostSimulated = 16;
+constexpr double kMostSimulatedWork = 20'000;
+
+int SimulatedWorkers(const ClusterConfig& cluster, size_t slices) {
+  const double most =
+      std::sqrt(kMostSimulatedWork /
+                (static_cast<double>(slices) * cluster.num_servers()));
+  return std::min(cluster.num_workers(),
+                  static_cast<int>(std::clamp<double>(most, kLeastSimulated,
+                                                      kMostSimulated)));
+}
 
 // The mean over many messages needs no further draws, which would take minutes.
 ExchangeModelOptions ModelOptions(const Exchange& exchange) {
@@ -63,11 +77,14 @@ absl::StatusOr<Exchange> ExchangeOf(const JobConfig& config,
   PS_ASSIGN_OR_RETURN(const ShardMap map, ShardMap::Create(options));
 
   Exchange exchange;
-  exchange.workers.assign(cluster.num_workers(), link);
   exchange.servers.assign(cluster.num_servers(), link);
   exchange.credit_bytes = cluster.credit_megabytes() * (1 << 20);
-  const double pushes = config.consistency().local_steps() /
-                        static_cast<double>(cluster.num_workers());
+  exchange.server_threads = config.machine().server_threads();
+  exchange.processors = measures.processors;
+  const double bytes = measures.bytes_up + measures.bytes_down;
+  if (bytes > 0) exchange.seconds_per_byte = measures.messages / bytes;
+  const double steps = config.consistency().local_steps();
+  const double pushes = steps / static_cast<double>(cluster.num_workers());
   const double backward = kBackwardShare * measures.compute;
   for (int bucket = 0; bucket < map.num_buckets(); ++bucket) {
     for (const Slice& slice : map.slices(bucket)) {
@@ -78,10 +95,17 @@ absl::StatusOr<Exchange> ExchangeOf(const JobConfig& config,
       message.connection = slice.place % cluster.connections();
       message.up_bytes = share * pushes * measures.bytes_up;
       message.down_bytes = share * pushes * measures.bytes_down;
-      message.ready_seconds = backward * bucket / static_cast<double>(buckets);
+      message.ready_seconds =
+          measures.latency + backward * bucket / static_cast<double>(buckets);
+      message.server_seconds =
+          share * steps * measures.server * cluster.num_servers();
       exchange.slices.push_back(message);
     }
   }
+  const int simulated = SimulatedWorkers(cluster, exchange.slices.size());
+  exchange.workers.assign(simulated, link);
+  exchange.workers_each =
+      cluster.num_workers() / static_cast<double>(simulated);
   return exchange;
 }
 
@@ -113,15 +137,19 @@ absl::StatusOr<SettingPrediction> PredictSetting(
   measures.compute = worker.compute;
   PS_ASSIGN_OR_RETURN(Exchange exchange, ExchangeOf(config, measures, link));
   const double steps = config.consistency().local_steps();
-  prediction.up = BusiestUpSeconds(exchange) / steps;
-  prediction.down = BusiestDownSeconds(exchange) / steps;
+  prediction.busiest_up = BusiestUp(exchange);
+  prediction.busiest_down = BusiestDown(exchange);
+  prediction.up = prediction.busiest_up.seconds / steps;
+  prediction.down = prediction.busiest_down.seconds / steps;
+  prediction.server = BusiestServerSeconds(exchange) / steps;
   // The backward pass goes on while the first buckets are under way.
-  exchange.work_seconds = steps * (worker.compute + worker.codec) -
-                          exchange.slices.back().ready_seconds;
+  exchange.work_seconds =
+      steps * (worker.compute + worker.codec) -
+      (exchange.slices.back().ready_seconds - measures.latency);
   if (!own.has_value()) {
+    exchange.one_machine = true;
     exchange.work_seconds /= shared.contention;
-    exchange.processors =
-        static_cast<double>(exchange.workers.size()) / shared.contention;
+    exchange.work_places = config.cluster().num_workers() / shared.contention;
   }
   // Workers wait for each other and for servers also without a network.
   // Meanwhile the messages of others use the links.

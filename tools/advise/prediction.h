@@ -25,8 +25,8 @@ struct JobNetwork {
 // The messages of one exchange of all workers. Its slices are those of a job
 // with `num_parameters` in buckets of equal size, and share the bytes in
 // proportion to their elements. `measures` are per iteration; an exchange has
-// the bytes of consistency.local_steps iterations. Errors: those of
-// ShardMap::Create.
+// the bytes of consistency.local_steps iterations. Many workers are represented
+// by a few. Errors: those of ShardMap::Create.
 absl::StatusOr<Exchange> ExchangeOf(const JobConfig& config,
                                     const LocalMeasures& measures,
                                     const HostLink& link);
@@ -45,6 +45,9 @@ struct SettingPrediction {
   double up = 0;
   double down = 0;
   double server = 0;
+  // The busiest link in one exchange. None without a network.
+  LinkLoad busiest_up;
+  LinkLoad busiest_down;
   double bytes_up = 0;  // Of all workers.
   double bytes_down = 0;
   double achieved_ratio = 0;

@@ -62,6 +62,7 @@ int RunLaunchCommand(int argc, char** argv);
 int RunListCommand(int argc, char** argv);
 int RunManifestsCommand(int argc, char** argv);
 int RunModelCommand(int argc, char** argv);
+int RunPlanCommand(int argc, char** argv);
 int RunPlanMemoryCommand(int argc, char** argv);
 int RunPredictCommand(int argc, char** argv);
 int RunReportCommand(int argc, char** argv);

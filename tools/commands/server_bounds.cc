@@ -4,7 +4,6 @@
 
 #include "common/status_macros.h"
 #include "worker/bucket_plan.h"
-#include "worker/training_parts.h"
 
 namespace ps {
 
@@ -12,6 +11,11 @@ absl::StatusOr<std::vector<MemoryBound>> ServerBounds(JobConfig config) {
   config.mutable_machine()->set_device("cpu");
   PS_ASSIGN_OR_RETURN(const TrainingParts parts,
                       MakeTrainingParts(config, /*worker_rank=*/0));
+  return ServerBounds(config, parts);
+}
+
+absl::StatusOr<std::vector<MemoryBound>> ServerBounds(
+    const JobConfig& config, const TrainingParts& parts) {
   const std::vector<int64_t> averaged = AveragedBuckets(
       config.training(), parts.model->statistics_values().size());
   PS_ASSIGN_OR_RETURN(const ShardMap map,

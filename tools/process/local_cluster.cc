@@ -27,7 +27,6 @@
 #include "common/unique_fd.h"
 #include "security/job_certificates.h"
 #include "tools/process/find_program.h"
-#include "tools/process/supervisor.h"
 #include "tools/process/temporary_directory.h"
 #include "tools/process/worker_command.h"
 
@@ -85,12 +84,30 @@ absl::StatusOr<int> FreePort() {
   return ntohs(address.sin_port);
 }
 
+std::vector<JobProcess> ProcessesOf(const ClusterConfig& cluster) {
+  std::vector<JobProcess> processes;
+  const auto add = [&processes](JobProcess::Kind kind, const char* role,
+                                int count) {
+    for (int i = 0; i < count; ++i) {
+      JobProcess process;
+      process.kind = kind;
+      process.number = i;
+      process.name = absl::StrCat(role, "-", i);
+      processes.push_back(std::move(process));
+    }
+  };
+  add(JobProcess::Kind::kServer, "server", cluster.num_servers());
+  add(JobProcess::Kind::kWorker, "worker", cluster.num_workers());
+  return processes;
+}
+
 // Starts the servers first, and the workers when all servers listen.
 class LocalLauncher final : public Launcher {
  public:
   explicit LocalLauncher(const LocalClusterOptions& options)
       : options_(options),
         config_(options.config),
+        processes_(ProcessesOf(config_.cluster())),
         job_path_(options.run_directory + "/job.textproto"),
         keeps_snapshots_(config_.checkpoint().every() > 0 &&
                          (!options.checkpoint_directory.empty() ||
@@ -105,12 +122,13 @@ class LocalLauncher final : public Launcher {
   bool keeps_snapshots() const {
     return keeps_snapshots_ && options_.worker_command.empty();
   }
+  std::vector<JobProcess>* processes() { return &processes_; }
 
   absl::StatusOr<std::optional<Command>> CommandFor(
       const JobProcess& process) override;
   Decision OnFailure(const JobProcess& process, const JobState& job) override;
   bool HasEnough(int64_t /*iteration*/) override {
-    return options_.is_enough && options_.is_enough();
+    return options_.is_enough && options_.is_enough(processes_);
   }
 
  private:
@@ -141,6 +159,7 @@ class LocalLauncher final : public Launcher {
 
   const LocalClusterOptions& options_;
   JobConfig config_;
+  std::vector<JobProcess> processes_;
   const std::string job_path_;
   const bool keeps_snapshots_;
   const bool keeps_log_;
@@ -362,23 +381,6 @@ Decision LocalLauncher::OnFailure(const JobProcess& process,
                        "/logs/", process.name, ".log")};
 }
 
-std::vector<JobProcess> ProcessesOf(const ClusterConfig& cluster) {
-  std::vector<JobProcess> processes;
-  const auto add = [&processes](JobProcess::Kind kind, const char* role,
-                                int count) {
-    for (int i = 0; i < count; ++i) {
-      JobProcess process;
-      process.kind = kind;
-      process.number = i;
-      process.name = absl::StrCat(role, "-", i);
-      processes.push_back(std::move(process));
-    }
-  };
-  add(JobProcess::Kind::kServer, "server", cluster.num_servers());
-  add(JobProcess::Kind::kWorker, "worker", cluster.num_workers());
-  return processes;
-}
-
 }  // namespace
 
 absl::StatusOr<JobPrograms> FindJobPrograms(bool with_worker) {
@@ -415,8 +417,7 @@ absl::Status RunLocalCluster(const LocalClusterOptions& options) {
   supervised.show_log = options.show_log;
   supervised.show_progress = options.show_progress;
   supervised.interrupts = options.interrupts;
-  std::vector<JobProcess> processes = ProcessesOf(options.config.cluster());
-  return Supervise(supervised, &launcher, &processes);
+  return Supervise(supervised, &launcher, launcher.processes());
 }
 
 }  // namespace ps

@@ -11,6 +11,7 @@
 #include "proto/config.pb.h"
 #include "tools/process/signals.h"
 #include "tools/process/spawn.h"
+#include "tools/process/supervisor.h"
 
 namespace ps {
 
@@ -52,9 +53,9 @@ struct LocalClusterOptions {
   bool show_log = true;
   // A line of progress, from which the run's end should be foreseeable.
   bool show_progress = true;
-  // Called whenever metrics.jsonl has grown. If it returns true, the run ends
-  // successfully.
-  std::function<bool()> is_enough;
+  // Called whenever metrics.jsonl has grown, with all servers and then all
+  // workers. If it returns true, the run ends successfully.
+  std::function<bool(const std::vector<JobProcess>& processes)> is_enough;
   Interrupts* interrupts = nullptr;  // Not owned.
 };
 

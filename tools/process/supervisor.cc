@@ -151,6 +151,7 @@ absl::Status Supervisor::StartDue() {
     if (!child.ok()) return Annotate(child.status(), process.name);
     running_[*child] = &process;
     process.state = State::kRuns;
+    process.pid = children_.pid(*child);
     ++process.num_starts;
     process.started_in = metrics_.progress().iteration;
   }

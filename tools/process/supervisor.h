@@ -3,6 +3,8 @@
 #ifndef TOOLS_PROCESS_SUPERVISOR_H_
 #define TOOLS_PROCESS_SUPERVISOR_H_
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -37,6 +39,7 @@ struct JobProcess {
 
   // The supervisor sets the rest.
   State state = State::kWaits;
+  pid_t pid = 0;  // Of the latest start.
   int num_starts = 0;
   int64_t started_in = 0;  // The iteration of the latest start.
   ProcessExit exit;        // The latest.

@@ -39,23 +39,23 @@ Exchange Hosts(int workers, int servers) {
 
 TEST(ExchangeModel, WithoutSlicesTakesNoTime) {
   EXPECT_EQ(Seconds(Hosts(2, 1)), 0);
-  EXPECT_EQ(BusiestUpSeconds(Hosts(2, 1)), 0);
+  EXPECT_EQ(BusiestUp(Hosts(2, 1)).seconds, 0);
 }
 
 TEST(ExchangeModel, OneSliceGoesUpAndThenDown) {
   Exchange exchange = Hosts(1, 1);
   exchange.slices = {Slice(0, 0, 300, 200)};
   EXPECT_DOUBLE_EQ(Seconds(exchange), 3 + 2);
-  EXPECT_DOUBLE_EQ(BusiestUpSeconds(exchange), 3);
-  EXPECT_DOUBLE_EQ(BusiestDownSeconds(exchange), 2);
+  EXPECT_DOUBLE_EQ(BusiestUp(exchange).seconds, 3);
+  EXPECT_DOUBLE_EQ(BusiestDown(exchange).seconds, 2);
 }
 
 TEST(ExchangeModel, WorkersShareTheLinkOfAServer) {
   Exchange exchange = Hosts(4, 1);
   exchange.slices = {Slice(0, 0, 100, 50)};
   EXPECT_DOUBLE_EQ(Seconds(exchange), 4 + 2);
-  EXPECT_DOUBLE_EQ(BusiestUpSeconds(exchange), 4);
-  EXPECT_DOUBLE_EQ(BusiestDownSeconds(exchange), 2);
+  EXPECT_DOUBLE_EQ(BusiestUp(exchange).seconds, 4);
+  EXPECT_DOUBLE_EQ(BusiestDown(exchange).seconds, 2);
 }
 
 TEST(ExchangeModel, ServersShareTheLinkOfAWorker) {
@@ -114,11 +114,87 @@ TEST(ExchangeModel, WorkersShareProcessors) {
   Exchange exchange = Hosts(2, 1);
   exchange.slices = {Slice(0, 0, 50, 100)};
   exchange.work_seconds = 3;
-  exchange.processors = 1;
+  exchange.work_places = 1;
   EXPECT_NEAR(Seconds(exchange), 1 + 6 + 2, 1e-9);
   // Worker 0 has finished before worker 1 begins to work.
   exchange.workers[1].down_bytes_per_second = 20;
   EXPECT_NEAR(Seconds(exchange), 5 + 3 + 0.5, 1e-9);
+}
+
+TEST(ExchangeModel, AServerWorksOnASliceBeforeItAnswers) {
+  Exchange exchange = Hosts(2, 1);
+  exchange.slices = {Slice(0, 0, 50, 100), Slice(0, 1, 50, 100)};
+  for (ExchangeSlice& slice : exchange.slices) slice.server_seconds = 3;
+  exchange.server_threads = 2;
+  EXPECT_NEAR(Seconds(exchange), 2 + 3 + 4, 1e-9);
+  EXPECT_EQ(BusiestServerSeconds(exchange), 3);
+  // Two threads on one processor take twice as long.
+  exchange.processors = 1;
+  EXPECT_NEAR(Seconds(exchange), 2 + 6 + 4, 1e-9);
+  EXPECT_EQ(BusiestServerSeconds(exchange), 6);
+  // One thread takes one slice after the other, and answers the first sooner.
+  exchange.server_threads = 1;
+  EXPECT_NEAR(Seconds(exchange), 2 + 6 + 2, 1e-9);
+}
+
+TEST(ExchangeModel, MessagesTakeProcessorsOfBothHosts) {
+  Exchange exchange = Hosts(2, 1);
+  exchange.slices = {Slice(0, 0, 50, 100)};
+  exchange.processors = 1;
+  // The server's processor copies 50 bytes a second, each worker's as much.
+  exchange.seconds_per_byte = 0.02;
+  EXPECT_NEAR(Seconds(exchange), 2 + 4, 1e-9);
+  EXPECT_NEAR(BusiestServerSeconds(exchange), 6, 1e-9);
+  // On one machine both ends take it.
+  exchange.one_machine = true;
+  EXPECT_NEAR(Seconds(exchange), 4 + 8, 1e-9);
+  exchange.processors = 1e9;
+  EXPECT_NEAR(Seconds(exchange), 1 + 2, 1e-9);
+}
+
+TEST(ExchangeModel, OneMachineSharesItsProcessorsAmongAll) {
+  Exchange exchange = Hosts(2, 1);
+  exchange.slices = {Slice(0, 0, 50, 100)};
+  exchange.slices[0].server_seconds = 2;
+  exchange.work_seconds = 3;
+  exchange.processors = 1;
+  EXPECT_NEAR(Seconds(exchange), 3 + 1 + 2 + 2, 1e-9);
+  exchange.one_machine = true;
+  EXPECT_NEAR(Seconds(exchange), 6 + 1 + 2 + 2, 1e-9);
+}
+
+TEST(ExchangeModel, OneSimulatedWorkerStandsForSeveral) {
+  Exchange many = Hosts(8, 2);
+  for (int i = 0; i < 4; ++i) {
+    many.slices.push_back(Slice(i % 2, i / 2, 100, 150));
+    many.slices.back().server_seconds = 4;
+  }
+  many.work_seconds = 5;
+  many.processors = 2;
+  many.seconds_per_byte = 0.004;
+  many.server_threads = 2;
+  Exchange few = many;
+  few.workers.resize(2);
+  few.workers_each = 4;
+  for (const bool one_machine : {false, true}) {
+    many.one_machine = few.one_machine = one_machine;
+    EXPECT_NEAR(Seconds(few), Seconds(many), 1e-6);
+    EXPECT_NEAR(PredictIterationSeconds(few), PredictIterationSeconds(many),
+                0.05 * Seconds(many))
+        << "with random shares";
+  }
+  EXPECT_DOUBLE_EQ(BusiestUp(few).seconds, BusiestUp(many).seconds);
+  EXPECT_DOUBLE_EQ(BusiestServerSeconds(few), BusiestServerSeconds(many));
+}
+
+TEST(ExchangeModel, TheBusiestLinkIsThatOfTheFewer) {
+  Exchange exchange = Hosts(4, 1);
+  exchange.slices = {Slice(0, 0, 100, 50)};
+  EXPECT_TRUE(BusiestUp(exchange).of_server);
+  EXPECT_EQ(BusiestUp(exchange).bytes, 400);
+  exchange.servers[0].down_bytes_per_second = 1000;
+  EXPECT_FALSE(BusiestUp(exchange).of_server);
+  EXPECT_EQ(BusiestUp(exchange).bytes, 100);
 }
 
 TEST(ExchangeModel, CreditHoldsPushesBackUntilAnAnswer) {

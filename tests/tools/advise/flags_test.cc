@@ -114,6 +114,8 @@ TEST(AdviseFlags, OutOfTheirRangeAreRefusedWithTheRule) {
   };
   EXPECT_THAT(refused([](auto* flags) { flags->bandwidth = "fast"; }),
               HasSubstr("--bandwidth is \"fast\"; must be a number with"));
+  EXPECT_THAT(refused([](auto* flags) { flags->bandwidth = "1gbit,2gbit"; }),
+              HasSubstr("--bandwidth is \"1gbit,2gbit\"; must be one"));
   EXPECT_THAT(refused([](auto* flags) { flags->burst_bytes = -1; }),
               HasSubstr("--burst is -1"));
   EXPECT_THAT(refused([](auto* flags) { flags->workers_here = 5; }),
@@ -126,6 +128,51 @@ TEST(AdviseFlags, OutOfTheirRangeAreRefusedWithTheRule) {
                 flags->settings = "none,none:consistency.mode=ASYNCHRONOUS";
               }),
               HasSubstr("ASYNCHRONOUS\" does not wait for all workers"));
+}
+
+TEST(PlanFlags, HaveTheJobsNumbersUnlessOthersAreGiven) {
+  PlanFlags flags;
+  flags.bandwidth = "1gbit,100mbit";
+  flags.burst_bytes = 7;
+  auto options = ParsePlanFlags(flags, Job());
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_THAT(options->workers, ElementsAre(4));
+  EXPECT_THAT(options->servers, ElementsAre(2));
+  ASSERT_EQ(options->networks.size(), 2u);
+  EXPECT_EQ(options->networks[1].bits_per_second, 100e6);
+  EXPECT_EQ(options->networks[1].burst_bytes, 7);
+  flags.workers = "1000,8,8";
+  flags.servers = "4,1";
+  options = ParsePlanFlags(flags, Job());
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_THAT(options->workers, ElementsAre(8, 1000));
+  EXPECT_THAT(options->servers, ElementsAre(1, 4));
+}
+
+TEST(PlanFlags, OutOfTheirRangeAreRefusedWithTheRule) {
+  const auto refused = [](auto set) {
+    PlanFlags flags;
+    flags.bandwidth = "1gbit";
+    set(&flags);
+    const auto options = ParsePlanFlags(flags, Job());
+    EXPECT_TRUE(absl::IsInvalidArgument(options.status()));
+    return std::string(options.status().message());
+  };
+  EXPECT_THAT(refused([](auto* flags) { flags->workers = "8,0"; }),
+              HasSubstr("--workers has \"0\"; must be whole numbers from 1 to "
+                        "1024, separated by commas"));
+  EXPECT_THAT(refused([](auto* flags) { flags->workers = "8,"; }),
+              HasSubstr("--workers has \"\""));
+  EXPECT_THAT(refused([](auto* flags) { flags->servers = "257"; }),
+              HasSubstr("--servers has \"257\"; must be whole numbers from 1"));
+  EXPECT_THAT(refused([](auto* flags) { flags->bandwidth = "1gbit,100"; }),
+              HasSubstr("--bandwidth is \"100\"; must be a number with"));
+  EXPECT_THAT(refused([](auto* flags) { flags->burst_bytes = -1; }),
+              HasSubstr("--burst is -1"));
+  EXPECT_THAT(refused([](auto* flags) { flags->seconds = 3601; }),
+              HasSubstr("--seconds is 3601; must be 0 to 3600"));
+  EXPECT_THAT(refused([](auto* flags) { flags->settings = "topk:2"; }),
+              HasSubstr("--settings: \"topk:2\": compressor.ratio"));
 }
 
 }  // namespace

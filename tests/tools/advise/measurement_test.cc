@@ -41,7 +41,9 @@ TEST(TakeMeasures, LeavesOutTheWarmUpAndTakesTheMedian) {
   EXPECT_EQ(measures->compute, 1);
   EXPECT_EQ(measures->codec, 0.625);
   EXPECT_EQ(measures->await, 0.375);
+  EXPECT_EQ(measures->apply, 0.25 * 0.625 / 0.75);
   EXPECT_EQ(measures->server, 1.75) << "of one of two servers";
+  EXPECT_EQ(measures->server_sum, 1);
   EXPECT_EQ(measures->num_parameters, 10);
 }
 

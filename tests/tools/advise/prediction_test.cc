@@ -32,7 +32,6 @@ LocalMeasures Measures() {
   measures.compute = 6;
   measures.codec = 1;
   measures.await = 0.5;
-  measures.server = 0.5;
   measures.bytes_up = 2 * kBytesPerSecond;
   measures.bytes_down = 2 * kBytesPerSecond;
   measures.num_parameters = 1000;
@@ -75,7 +74,7 @@ TEST(Prediction, ANetworkAddsTheTimeOfItsMessages) {
   EXPECT_GT(slow.iteration, 7 + 1);
   EXPECT_EQ(slow.compute, 6);
   EXPECT_EQ(slow.codec, 1);
-  EXPECT_EQ(slow.server, 0.5);
+  EXPECT_TRUE(slow.busiest_up.of_server);
 }
 
 TEST(Prediction, OneServerCarriesTheMessagesOfAllWorkers) {
@@ -120,7 +119,47 @@ TEST(Prediction, WorkersOnTheirOwnMachinesComputeAsMeasuredThere) {
   EXPECT_EQ(slow.compute, 2);
   EXPECT_NEAR(slow.iteration, 2 + 0.25 + 4, 1e-9);
   // Without a network the server is waited for.
-  EXPECT_EQ(Predicted(Job(1, 1), JobNetwork(), own).iteration, 2.75);
+  LocalMeasures shared = Measures();
+  shared.server = 0.5;
+  const auto local = PredictSetting(Job(1, 1), shared, own, JobNetwork());
+  ASSERT_TRUE(local.ok()) << local.status();
+  EXPECT_EQ(local->iteration, 2.75);
+}
+
+TEST(Prediction, ServersAndMessagesTakeProcessors) {
+  LocalMeasures own = Measures();
+  LocalMeasures shared = Measures();
+  shared.server = 0.5;
+  shared.latency = 0.25;
+  const auto waits = PredictSetting(Job(1, 1), shared, own, Network());
+  ASSERT_TRUE(waits.ok()) << waits.status();
+  EXPECT_NEAR(waits->iteration, 7 + 2 + 2 + 0.5 + 0.25, 1e-9);
+  EXPECT_NEAR(waits->server, 0.5 / 2, 1e-9) << "of two threads";
+  // As much as a link of half the bandwidth.
+  shared.processors = 1;
+  shared.messages = 8;
+  const auto copies = PredictSetting(Job(1, 1), shared, own, Network());
+  ASSERT_TRUE(copies.ok()) << copies.status();
+  EXPECT_NEAR(copies->iteration, 7 + 4 + 4 + 0.5 + 0.25, 1e-9);
+  EXPECT_NEAR(copies->server, 8.5, 1e-9);
+  EXPECT_STREQ(copies->Bottleneck(), "server");
+}
+
+TEST(Prediction, AThousandWorkersAreRepresentedByAFew) {
+  LocalMeasures measures = Measures();
+  measures.bytes_up = measures.bytes_down = 1000 * kBytesPerSecond;
+  const auto exchange = ExchangeOf(Job(1000, 1), measures, HostLink());
+  ASSERT_TRUE(exchange.ok()) << exchange.status();
+  EXPECT_LT(exchange->workers.size(), 50u);
+  EXPECT_DOUBLE_EQ(
+      exchange->workers_each * static_cast<double>(exchange->workers.size()),
+      1000);
+  const auto slow = PredictSetting(Job(1000, 1), measures, measures, Network());
+  ASSERT_TRUE(slow.ok()) << slow.status();
+  EXPECT_NEAR(slow->up, 1000, 1e-6);
+  EXPECT_NEAR(slow->busiest_down.bytes, 1000 * kBytesPerSecond, 1);
+  EXPECT_GE(slow->iteration, 1000);
+  EXPECT_LE(slow->iteration, 7 + 2000);
 }
 
 TEST(Prediction, LocalStepsShareOneExchange) {

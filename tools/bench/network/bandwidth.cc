@@ -5,7 +5,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "common/status_macros.h"
 
 namespace ps {
 namespace {
@@ -42,6 +44,15 @@ absl::StatusOr<int64_t> ParseBandwidth(absl::string_view text) {
       "\"", text,
       "\"; must be a number with its unit, kbit, mbit or gbit, as in "
       "\"100mbit\", from 1mbit to 100gbit"));
+}
+
+absl::StatusOr<std::vector<int64_t>> ParseBandwidths(absl::string_view text) {
+  std::vector<int64_t> bandwidths;
+  for (const absl::string_view part : absl::StrSplit(text, ',')) {
+    PS_ASSIGN_OR_RETURN(const int64_t bandwidth, ParseBandwidth(part));
+    bandwidths.push_back(bandwidth);
+  }
+  return bandwidths;
 }
 
 std::string FormatBandwidth(double bits_per_second) {

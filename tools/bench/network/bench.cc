@@ -167,7 +167,7 @@ LocalClusterOptions NetworkBench::ClusterOf(const NetworkSetting& setting,
   // The run's logs have it.
   cluster.show_log = false;
   cluster.interrupts = interrupts_.get();
-  cluster.is_enough = [this, run_directory] {
+  cluster.is_enough = [this, run_directory](const auto& /*processes*/) {
     const absl::StatusOr<bool> enough = LookAt(run_directory);
     links_.Update(enough.status());
     return !enough.ok() || *enough;

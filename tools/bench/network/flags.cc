@@ -6,7 +6,6 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "common/consistency.h"
 #include "common/status_macros.h"
 #include "compressors/compressor.h"
@@ -48,19 +47,6 @@ absl::StatusOr<std::optional<double>> ParseTargetLoss(const std::string& text) {
   return std::optional<double>(loss);
 }
 
-absl::StatusOr<std::vector<int64_t>> ParseBandwidths(const std::string& text) {
-  std::vector<int64_t> bandwidths;
-  for (const absl::string_view part : absl::StrSplit(text, ',')) {
-    const absl::StatusOr<int64_t> bandwidth = ParseBandwidth(part);
-    if (!bandwidth.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--bandwidth is ", bandwidth.status().message()));
-    }
-    bandwidths.push_back(*bandwidth);
-  }
-  return bandwidths;
-}
-
 // Checks the requirements of --timed-iterations.
 absl::Status CheckTimed(const NetworkBenchFlags& flags,
                         const NetworkBenchOptions& options) {
@@ -100,8 +86,13 @@ absl::StatusOr<NetworkBenchOptions> ParseNetworkBenchFlags(
     const NetworkBenchFlags& flags, const JobConfig& job) {
   NetworkBenchOptions options;
   options.job = job.name();
-  PS_ASSIGN_OR_RETURN(options.bits_per_second,
-                      ParseBandwidths(flags.bandwidth));
+  const absl::StatusOr<std::vector<int64_t>> bandwidths =
+      ParseBandwidths(flags.bandwidth);
+  if (!bandwidths.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--bandwidth is ", bandwidths.status().message()));
+  }
+  options.bits_per_second = *bandwidths;
   options.timed_iterations = flags.timed_iterations;
   PS_RETURN_IF_ERROR(CheckNumbers(flags));
   PS_ASSIGN_OR_RETURN(options.measure.target_loss,
