@@ -16,22 +16,14 @@ namespace {
 constexpr int kVarintBits = 7;
 constexpr uint32_t kVarintMore = 0x80;
 
-// Without a branch, so that sizes are added up by vector instructions.
-int VarintBytes(uint32_t x) {
-  const auto needs_more_than = [x](int bytes) {
-    return x >> bytes * kVarintBits != 0 ? 1 : 0;
-  };
-  return 1 + needs_more_than(1) + needs_more_than(2) + needs_more_than(3) +
-         needs_more_than(4);
-}
-
 class DeltaVarintDecoder final : public IndexDecoder {
  public:
   DeltaVarintDecoder(const PayloadInfo& info, const PieceReader& bytes)
       : dense_size_(static_cast<uint64_t>(info.dense_size)), bytes_(bytes) {}
 
   absl::Status Next(absl::Span<uint32_t> indices) override {
-    for (uint32_t& index : indices) {
+    for (size_t i = ReadShortGaps(indices); i < indices.size();
+         i += ReadShortGaps(indices.subspan(i))) {
       uint64_t skipped = 0;
       PS_RETURN_IF_ERROR(ReadVarint(&skipped));
       // Both are below 2^35, so the sum does not overflow.
@@ -40,7 +32,7 @@ class DeltaVarintDecoder final : public IndexDecoder {
         return absl::InvalidArgumentError(
             absl::StrCat("index ", next, " of ", dense_size_, " positions"));
       }
-      index = static_cast<uint32_t>(next);
+      indices[i++] = static_cast<uint32_t>(next);
       next_ = next + 1;
     }
     return absl::OkStatus();
@@ -52,6 +44,31 @@ class DeltaVarintDecoder final : public IndexDecoder {
   }
 
  private:
+  // Decodes indices while their gaps take one or two bytes, are valid and do
+  // not lie in two pieces. Returns their number.
+  size_t ReadShortGaps(absl::Span<uint32_t> indices) {
+    const absl::Span<const uint8_t> run = bytes_.Contiguous();
+    // Copies, which can stay in registers.
+    const uint8_t* at = run.data();
+    uint64_t next = next_;
+    size_t i = 0;
+    for (; i < indices.size() && run.end() - at >= 2; ++i) {
+      uint64_t skipped = at[0];
+      const bool two = skipped >= kVarintMore;
+      if (two) {
+        if (at[1] == 0 || at[1] >= kVarintMore) break;
+        skipped += (at[1] - uint64_t{1}) << kVarintBits;
+      }
+      if (next + skipped >= dense_size_) break;
+      indices[i] = static_cast<uint32_t>(next + skipped);
+      next += skipped + 1;
+      at += two ? 2 : 1;
+    }
+    bytes_.Skip(at - run.data());
+    next_ = next;
+    return i;
+  }
+
   absl::Status ReadVarint(uint64_t* value) {
     // Five bytes hold any 32-bit number.
     for (int shift = 0; shift < 5 * kVarintBits; shift += kVarintBits) {
@@ -84,9 +101,15 @@ class DeltaVarintCodec final : public IndexCodec {
   bool Fits(const IndexList&) const override { return true; }
 
   int64_t EncodedSize(const IndexList& list) const override {
-    int64_t size = 0;
-    ForEachGap(list,
-               [&size](uint32_t skipped) { size += VarintBytes(skipped); });
+    int64_t size = list.count();
+    for (int bits = kVarintBits; list.dense_size >> bits > 0;
+         bits += kVarintBits) {
+      uint32_t longer = 0;  // 32 bits, as the gaps, for vector instructions.
+      ForEachGap(list, [&longer, bits](uint32_t skipped) {
+        longer += skipped >> bits != 0 ? 1 : 0;
+      });
+      size += longer;
+    }
     return size;
   }
 

@@ -51,24 +51,15 @@ class RiceDecoder final : public IndexDecoder {
       return absl::InvalidArgumentError(absl::StrCat(
           "Rice parameter ", written_k_, "; this density has ", k_));
     }
-    const uint64_t low_mask = LowBits(k_);
-    uint64_t next = next_;
-    for (uint32_t& index : indices) {
-      bits_.Refill();
-      const uint64_t window = bits_.window();
-      // A window that is all ones has no zero to find.
-      const int ones = ~window == 0 ? 64 : __builtin_ctzll(~window);
-      if (ones + 1 + k_ <= bits_.available()) {
-        const uint64_t low = (window >> (ones + 1)) & low_mask;
-        bits_.Consume(ones + 1 + k_);
-        next += (static_cast<uint64_t>(ones) << k_) + low;
-      } else {
-        PS_RETURN_IF_ERROR(SkipLongGap(&next));
+    for (size_t i = 0; i < indices.size();) {
+      const size_t read = ReadShortGaps(indices.subspan(i));
+      i += read;
+      if (read == 0) {
+        PS_RETURN_IF_ERROR(SkipLongGap(&next_));
+        indices[i++] = static_cast<uint32_t>(next_++);
       }
-      if (next >= dense_size_) return OutOfRange(next);
-      index = static_cast<uint32_t>(next++);
+      if (next_ > dense_size_) return OutOfRange(next_ - 1);
     }
-    next_ = next;
     return absl::OkStatus();
   }
 
@@ -79,6 +70,44 @@ class RiceDecoder final : public IndexDecoder {
   }
 
  private:
+  // Decodes indices up to the first that is out of range, or before the first
+  // whose code does not fit a window. Returns their number.
+  size_t ReadShortGaps(absl::Span<uint32_t> indices) {
+    // Copies, which can stay in registers.
+    BitReader bits = bits_;
+    const int k = k_;
+    const uint64_t low_mask = LowBits(k);
+    // Most codes take at most k + 3 bits. To read a fixed number of them from
+    // each window is predicted well; seldom, they do not fit.
+    const size_t at_once = std::max(1, BitReader::kRefilled / (k + 3));
+    uint64_t next = next_;
+    size_t i = 0;
+    for (size_t first = 0; i < indices.size() && next <= dense_size_;
+         first = i) {
+      bits.Refill();
+      // The ones as zeros, then a one above the available bits, which ends each
+      // search.
+      uint64_t zeros = ~bits.window() | uint64_t{1} << 63;
+      int left = bits.available();
+      const size_t end = std::min(i + at_once, indices.size());
+      while (i < end && next <= dense_size_) {
+        const int ones = __builtin_ctzll(zeros);
+        const int length = ones + 1 + k;
+        if (length > left) break;
+        const uint64_t low = ~(zeros >> ones >> 1) & low_mask;
+        zeros >>= length;
+        left -= length;
+        next += (static_cast<uint64_t>(ones) << k) + low + 1;
+        indices[i++] = static_cast<uint32_t>(next - 1);
+      }
+      bits.Consume(bits.available() - left);
+      if (i == first) break;
+    }
+    bits_ = bits;
+    next_ = next;
+    return i;
+  }
+
   // Handles a gap that does not fit a window, or that the bytes do not hold.
   absl::Status SkipLongGap(uint64_t* next) {
     while (bits_.Read(1) != 0) {
@@ -111,9 +140,9 @@ class RiceCodec final : public IndexCodec {
 
   int64_t EncodedSize(const IndexList& list) const override {
     const int k = RiceParameter(list.count(), list.dense_size);
-    int64_t bits = list.count() * (k + 1);
-    ForEachGap(list, [&bits, k](uint32_t skipped) { bits += skipped >> k; });
-    return kParameterBytes + BytesOfBits(bits);
+    uint32_t ones = 0;  // At most the number of positions.
+    ForEachGap(list, [&ones, k](uint32_t skipped) { ones += skipped >> k; });
+    return kParameterBytes + BytesOfBits(list.count() * (k + 1) + ones);
   }
 
   void Encode(const IndexList& list, uint8_t* out) const override {
