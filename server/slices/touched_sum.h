@@ -23,13 +23,8 @@ class TouchedSum {
            std::vector<float>* sums, std::vector<int>* counts = nullptr);
 
  private:
-  template <bool kCounts>
-  void SumBlocks(const std::vector<const PayloadPieces*>& payloads,
-                 int64_t dense_size, std::vector<uint32_t>* indices,
-                 std::vector<float>* sums, std::vector<int>* counts);
-
   // Positions that are summed together, so that their sums stay in the cache.
-  static constexpr int64_t kBlock = int64_t{1} << 17;
+  static constexpr int64_t kBlock = int64_t{1} << 14;
 
   std::vector<float> sums_;  // [kBlock]; 0 between two blocks.
   std::vector<int> counts_;  // The same.

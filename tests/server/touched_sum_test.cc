@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "compressors/payload/payload.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -65,37 +66,58 @@ TEST(TouchedSum, AddsInOrderAndForgets) {
   EXPECT_THAT(values, IsEmpty());
 }
 
+// Compares the sum of four payloads, which have the same positions below
+// shared_below, with a plain one.
+void ExpectPlainSum(int64_t n, int64_t shared_below, TouchedSum* sum) {
+  std::mt19937_64 random(static_cast<uint64_t>(n));
+  std::normal_distribution<float> normal;
+  std::vector<float> plain(n, 0.0f);
+  std::vector<int> senders(n, 0);
+  std::set<uint32_t> touched;
+  std::set<uint32_t> shared;
+  std::vector<Sparse> sparse;
+  for (int rank = 0; rank < 4; ++rank) {
+    std::set<uint32_t> mine = shared;
+    for (int64_t i = 0; i < 1 + n / 50; ++i) {
+      const int64_t index = static_cast<int64_t>(random() % n);
+      if (rank == 0 || index >= shared_below) mine.insert(index);
+    }
+    if (rank == 0) shared = {mine.begin(), mine.lower_bound(shared_below)};
+    std::vector<float> values;
+    for (const uint32_t index : mine) {
+      values.push_back(normal(random));
+      plain[index] += values.back();
+      ++senders[index];
+    }
+    touched.insert(mine.begin(), mine.end());
+    sparse.push_back(MakeSparse({mine.begin(), mine.end()}, values, n));
+  }
+  std::vector<PayloadPieces> pieces;
+  for (const Sparse& each : sparse) pieces.push_back(each.Pieces());
+  std::vector<const PayloadPieces*> payloads;
+  for (const PayloadPieces& each : pieces) payloads.push_back(&each);
+  std::vector<uint32_t> indices;
+  std::vector<float> values;
+  std::vector<int> counts;
+  sum->Sum(payloads, n, &indices, &values, &counts);
+  EXPECT_EQ(indices, std::vector<uint32_t>(touched.begin(), touched.end()));
+  ASSERT_EQ(counts.size(), indices.size());
+  for (size_t i = 0; i < indices.size(); ++i) {
+    ASSERT_EQ(values[i], plain[indices[i]]) << indices[i];
+    ASSERT_EQ(counts[i], senders[indices[i]]) << indices[i];
+  }
+  std::vector<float> without_counts;
+  sum->Sum(payloads, n, &indices, &without_counts);
+  EXPECT_EQ(without_counts, values);
+}
+
 TEST(TouchedSum, EqualsAPlainSumForSlicesOfAnySize) {
   TouchedSum sum;
-  std::mt19937_64 random(3);
-  std::normal_distribution<float> normal;
   for (const int64_t n :
        {1, 63, 64, 65, 4096, 4097, 100000, 70, 131072, 131073, 1000000, 8193}) {
-    SCOPED_TRACE(n);
-    std::vector<float> plain(n, 0.0f);
-    std::set<uint32_t> touched;
-    std::vector<Sparse> sparse;
-    for (int rank = 0; rank < 4; ++rank) {
-      std::set<uint32_t> mine;
-      for (int64_t i = 0; i < 1 + n / 50; ++i) mine.insert(random() % n);
-      std::vector<float> values;
-      for (const uint32_t index : mine) {
-        values.push_back(normal(random));
-        plain[index] += values.back();
-      }
-      touched.insert(mine.begin(), mine.end());
-      sparse.push_back(MakeSparse({mine.begin(), mine.end()}, values, n));
-    }
-    std::vector<PayloadPieces> pieces;
-    for (const Sparse& each : sparse) pieces.push_back(each.Pieces());
-    std::vector<const PayloadPieces*> payloads;
-    for (const PayloadPieces& each : pieces) payloads.push_back(&each);
-    std::vector<uint32_t> indices;
-    std::vector<float> values;
-    sum.Sum(payloads, n, &indices, &values);
-    EXPECT_EQ(indices, std::vector<uint32_t>(touched.begin(), touched.end()));
-    for (size_t i = 0; i < indices.size(); ++i) {
-      ASSERT_EQ(values[i], plain[indices[i]]) << indices[i];
+    for (const int64_t shared_below : {int64_t{0}, n / 2, n}) {
+      SCOPED_TRACE(absl::StrCat(shared_below, " of ", n));
+      ExpectPlainSum(n, shared_below, &sum);
     }
   }
 }
