@@ -8,15 +8,16 @@
 
 namespace ps {
 
-void ChangeLog::Add(const std::vector<uint32_t>* changed) {
+void ChangeLog::AddAll() {
   ++version_;
-  if (changed == nullptr) {
-    changes_.clear();
-    size_ = 0;
-    return;
-  }
-  changes_.push_back(*changed);
-  size_ += static_cast<int64_t>(changed->size());
+  changes_.clear();
+  size_ = 0;
+}
+
+void ChangeLog::Add(absl::Span<const uint32_t> changed) {
+  ++version_;
+  changes_.emplace_back(changed.begin(), changed.end());
+  size_ += static_cast<int64_t>(changed.size());
   // The number of lists counts as well, because even an empty one takes memory.
   while (!changes_.empty() &&
          size_ + static_cast<int64_t>(changes_.size()) > num_elements_ / 2) {
@@ -71,7 +72,7 @@ absl::Status ChangeLog::Load(StateReader* reader) {
           absl::StrCat("the saved list of changes has element ", index,
                        " of a slice of ", num_elements_));
     }
-    Add(&changed);
+    Add(changed);
   }
   version_ = version;
   return absl::OkStatus();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "compressors/state_io.h"
 
 namespace ps {
@@ -20,8 +21,10 @@ class ChangeLog {
   explicit ChangeLog(int64_t num_elements) : num_elements_(num_elements) {}
 
   // Adds the next update, which changed the elements with these ascending
-  // indices; null: it may have changed any element.
-  void Add(const std::vector<uint32_t>* changed);
+  // indices.
+  void Add(absl::Span<const uint32_t> changed);
+  // Adds the next update, which may have changed any element.
+  void AddAll();
 
   // The number of updates added so far.
   int64_t version() const { return version_; }

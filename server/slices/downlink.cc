@@ -32,8 +32,8 @@ class WeightsDownlink : public Downlink {
     return *std::move(coded);
   }
 
-  absl::StatusOr<DownlinkPayload> Changes(
-      const PayloadBuffer& weights, const std::vector<uint32_t>*) override {
+  absl::StatusOr<DownlinkPayload> Changes(const PayloadBuffer& weights,
+                                          const ChangedElements*) override {
     // The 16-bit codes have no infinity here and would hide one.
     if (!exact()) PS_RETURN_IF_ERROR(CheckFiniteWeights(DenseValues(weights)));
     return DownlinkPayload{All(weights), /*difference=*/false,
@@ -56,18 +56,15 @@ class UpdateDownlink final : public WeightsDownlink {
   using WeightsDownlink::WeightsDownlink;
 
   absl::StatusOr<DownlinkPayload> Changes(
-      const PayloadBuffer& weights,
-      const std::vector<uint32_t>* changed) override {
+      const PayloadBuffer& weights, const ChangedElements* changed) override {
     if (changed == nullptr) return WeightsDownlink::Changes(weights, changed);
-    const absl::Span<const float> all = DenseValues(weights);
-    values_.resize(changed->size());
-    for (size_t i = 0; i < values_.size(); ++i) values_[i] = all[(*changed)[i]];
-    PS_RETURN_IF_ERROR(CheckFiniteWeights(values_));
+    const size_t size = DenseValues(weights).size();
+    PS_RETURN_IF_ERROR(CheckFiniteWeights(changed->values));
     PS_ASSIGN_OR_RETURN(
         PayloadBuffer bytes,
-        EncodeElements(codes(), *changed, absl::MakeSpan(values_),
-                       /*begin=*/0, static_cast<int64_t>(all.size())));
-    if (2 * changed->size() >= all.size()) {
+        EncodeElements(codes(), changed->indices, changed->values,
+                       /*begin=*/0, static_cast<int64_t>(size)));
+    if (2 * changed->indices.size() >= size) {
       PayloadBuffer everything = All(weights);
       if (everything.size_bytes() <= bytes.size_bytes()) {
         bytes = std::move(everything);
@@ -76,9 +73,6 @@ class UpdateDownlink final : public WeightsDownlink {
     return DownlinkPayload{std::move(bytes), /*difference=*/false,
                            /*covers_pushes=*/true};
   }
-
- private:
-  std::vector<float> values_;
 };
 
 }  // namespace

@@ -25,6 +25,12 @@ struct DownlinkPayload {
   bool covers_pushes = false;
 };
 
+// Elements of a slice that may have changed, in ascending order.
+struct ChangedElements {
+  absl::Span<const uint32_t> indices;
+  absl::Span<float> values;  // Their new values; the callee may change them.
+};
+
 // The downlink of one slice. Weights are passed as dense fp32 payloads
 // (compressors/payload/payload.h). Not thread-safe.
 class Downlink {
@@ -37,11 +43,10 @@ class Downlink {
   virtual PayloadBuffer All(const PayloadBuffer& weights) const = 0;
 
   // Returns the payload for workers that have received every payload so far.
-  // `changed`: ascending indices of the weights that may have changed since the
-  // last call, or null for all. Errors: kDataLoss for weights that are not
-  // finite.
+  // `changed`: the weights that may have changed since the last call, or null
+  // for all. Errors: kDataLoss for weights that are not finite.
   virtual absl::StatusOr<DownlinkPayload> Changes(
-      const PayloadBuffer& weights, const std::vector<uint32_t>* changed) = 0;
+      const PayloadBuffer& weights, const ChangedElements* changed) = 0;
 
   // Save and load the state that later calls depend on besides their arguments:
   // by default nothing. Load reads what Save wrote for the same options.

@@ -62,13 +62,12 @@ class CodedDownlink final : public LossyDownlink {
   }
 
   absl::StatusOr<DownlinkPayload> Changes(
-      const PayloadBuffer& values,
-      const std::vector<uint32_t>* changed) override {
+      const PayloadBuffer& values, const ChangedElements* changed) override {
     const absl::Span<const float> all = DenseValues(values);
     const auto element = [changed](size_t i) {
-      return changed == nullptr ? i : (*changed)[i];
+      return changed == nullptr ? i : changed->indices[i];
     };
-    sent_.resize(changed == nullptr ? all.size() : changed->size());
+    sent_.resize(changed == nullptr ? all.size() : changed->indices.size());
     for (size_t i = 0; i < sent_.size(); ++i) {
       const size_t at = element(i);
       sent_[i] = means_ ? all[at] + residual_[at] : all[at] - view_[at];
@@ -81,7 +80,7 @@ class CodedDownlink final : public LossyDownlink {
         PayloadBuffer bytes,
         changed == nullptr
             ? EncodeDenseAs(codes_, sent, key)
-            : EncodeElements(codes_, *changed, sent, /*begin=*/0,
+            : EncodeElements(codes_, changed->indices, sent, /*begin=*/0,
                              static_cast<int64_t>(all.size()), key));
     if (means_) {
       for (size_t i = 0; i < sent_.size(); ++i)
@@ -133,8 +132,8 @@ class CompressedDownlink final : public LossyDownlink {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<DownlinkPayload> Changes(
-      const PayloadBuffer& values, const std::vector<uint32_t>*) override {
+  absl::StatusOr<DownlinkPayload> Changes(const PayloadBuffer& values,
+                                          const ChangedElements*) override {
     const absl::Span<const float> all = DenseValues(values);
     if (means_) {
       PS_RETURN_IF_ERROR(backend_->CopyFromHost(all.data(), &sent_));

@@ -24,8 +24,9 @@ namespace {
 constexpr int64_t kStretch = 16 * 1024;
 // Keeps the divisor of clipping above 0, as in PyTorch's clip_grad_norm_.
 constexpr double kClipEpsilon = 1e-6;
-
-const std::vector<uint32_t>& kNothing = *new std::vector<uint32_t>;
+// The number of touched elements whose weights stay in the L2 cache between the
+// optimizer's step and the reading of their new values.
+constexpr size_t kTouchedAtOnce = 4096;
 
 // Replaces each sum of votes by its sign; every server resolves ties to +1.
 // Bernstein et al., "signSGD: compressed optimisation for non-convex problems",
@@ -259,9 +260,10 @@ absl::StatusOr<SliceWeights::Outcome> SliceWeights::Begin(
                   (exchange || (optimizer_ != nullptr && !votes &&
                                 (lazy || optimizer_->skips_zeros())));
   stage_ = Stage::kSummed;
+  const ChangedElements nothing;
   // Without a push there is no mean gradient, so no step is taken.
   if (num_workers_ == 0 && num_stages() == 0 && !exchange) {
-    return Finish(&kNothing, timings);
+    return Finish(&nothing, timings);
   }
   if (!touched_only_ && gradients.all_dense && num_stages() == 0) {
     SumAndStep(gradients, timings);
@@ -297,12 +299,14 @@ absl::StatusOr<SliceWeights::Outcome> SliceWeights::NextStage(
     clock.AddTo(&timings->optimizer);
     return outcome;
   }
+  ChangedElements changed;
   if (num_workers_ == 0 && options_.rule != UpdateRule::kExchange) {
-    return Finish(&kNothing, timings);
+    return Finish(&changed, timings);
   }
   Step();
   clock.AddTo(&timings->optimizer);
-  return Finish(touched_only_ ? &indices_ : nullptr, timings);
+  changed = {indices_, absl::MakeSpan(gradient_)};
+  return Finish(touched_only_ ? &changed : nullptr, timings);
 }
 
 absl::StatusOr<SliceWeights::Outcome> SliceWeights::Continue(
@@ -317,7 +321,8 @@ absl::StatusOr<SliceWeights::Outcome> SliceWeights::Continue(
             "the norm of the workers' gradient is not finite: training has "
             "diverged; lower optimizer.learning_rate");
       }
-      return Finish(&kNothing, timings);
+      const ChangedElements nothing;
+      return Finish(&nothing, timings);
     }
     if (clips()) {
       info_.gradient_scale =
@@ -395,9 +400,13 @@ void SliceWeights::StepTouched(float* weights) {
   ForRates(0, options_.num_elements, [&](int64_t end, const UpdateInfo& info) {
     const size_t to =
         std::lower_bound(all.begin() + from, all.end(), end) - all.begin();
-    optimizer_->StepTouched(info, all.subspan(from, to - from),
-                            gradient_.data() + from, weights);
-    from = to;
+    while (from < to) {
+      const auto part = all.subspan(from, std::min(kTouchedAtOnce, to - from));
+      float* const values = gradient_.data() + from;
+      optimizer_->StepTouched(info, part, values, weights);
+      for (size_t i = 0; i < part.size(); ++i) values[i] = weights[part[i]];
+      from += part.size();
+    }
   });
 }
 
@@ -415,10 +424,12 @@ void SliceWeights::WriteMean(float* mean) {
 }
 
 absl::StatusOr<SliceWeights::Outcome> SliceWeights::Finish(
-    const std::vector<uint32_t>* changed, ServerTimings* timings) {
+    const ChangedElements* changed, ServerTimings* timings) {
   PhaseClock clock;
   Outcome outcome;
-  if (log_.has_value()) log_->Add(changed);
+  if (log_.has_value()) {
+    changed == nullptr ? log_->AddAll() : log_->Add(changed->indices);
+  }
   if (!each_push_) {
     PS_ASSIGN_OR_RETURN(outcome.answer, downlink_->Changes(weights_, changed));
   }
@@ -430,8 +441,17 @@ absl::StatusOr<DownlinkPayload> SliceWeights::Since(int64_t version,
                                                     ServerTimings* timings) {
   PhaseClock clock;
   const bool known = log_.has_value() && log_->Since(version, &since_);
+  ChangedElements changed;
+  if (known) {
+    const absl::Span<const float> all = DenseValues(weights_);
+    since_values_.resize(since_.size());
+    for (size_t i = 0; i < since_.size(); ++i) {
+      since_values_[i] = all[since_[i]];
+    }
+    changed = {since_, absl::MakeSpan(since_values_)};
+  }
   PS_ASSIGN_OR_RETURN(DownlinkPayload changes,
-                      downlink_->Changes(weights_, known ? &since_ : nullptr));
+                      downlink_->Changes(weights_, known ? &changed : nullptr));
   clock.AddTo(&timings->encode);
   return changes;
 }

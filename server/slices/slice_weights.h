@@ -135,6 +135,7 @@ class SliceWeights {
   // gradient and weights are those of element `begin`.
   void StepRange(int64_t begin, int64_t end, const float* gradient,
                  float* weights);
+  // Also replaces gradient_ by the new weights.
   void StepTouched(float* weights);
   // Replaces the last mean by this update's.
   void WriteMean(float* mean);
@@ -143,7 +144,7 @@ class SliceWeights {
   template <typename Visit>
   void ForRates(int64_t begin, int64_t end, Visit visit) const;
   // Finishes the update. `changed`: see Downlink::Changes.
-  absl::StatusOr<Outcome> Finish(const std::vector<uint32_t>* changed,
+  absl::StatusOr<Outcome> Finish(const ChangedElements* changed,
                                  ServerTimings* timings);
 
   // The progress of an update.
@@ -154,8 +155,9 @@ class SliceWeights {
   // limits the answer to these if downlink.mode is UPDATE.
   const bool each_push_;
   std::optional<ChangeLog> log_;
-  std::vector<uint32_t> since_;  // Scratch memory of Since.
-  PayloadBuffer weights_;        // Dense, fp32. Shared with answers being sent.
+  std::vector<uint32_t> since_;      // Scratch memory of Since.
+  std::vector<float> since_values_;  // The same.
+  PayloadBuffer weights_;  // Dense, fp32. Shared with answers being sent.
   std::unique_ptr<Optimizer> optimizer_;  // Null for means.
   // Elements of a mean that may not be 0, unless it may have no 0 at all.
   std::vector<uint32_t> filled_;

@@ -18,7 +18,7 @@ using ::testing::IsEmpty;
 TEST(ChangeLog, GivesTheUnionSinceAVersion) {
   ChangeLog log(1000);
   const std::vector<std::vector<uint32_t>> updates = {{5, 999}, {0, 5}, {64}};
-  for (const auto& changed : updates) log.Add(&changed);
+  for (const auto& changed : updates) log.Add(changed);
   std::vector<uint32_t> indices;
   ASSERT_TRUE(log.Since(3, &indices));
   EXPECT_THAT(indices, IsEmpty());
@@ -32,12 +32,12 @@ TEST(ChangeLog, ForgetsWhatIsLongerThanAllWeights) {
   ChangeLog log(16);
   const std::vector<uint32_t> three = {1, 2, 3};
   const std::vector<uint32_t> one = {7};
-  log.Add(&three);
-  log.Add(&one);
-  log.Add(&one);
+  log.Add(three);
+  log.Add(one);
+  log.Add(one);
   std::vector<uint32_t> indices;
   ASSERT_TRUE(log.Since(0, &indices));
-  log.Add(&one);
+  log.Add(one);
   EXPECT_EQ(log.size(), 3);
   EXPECT_FALSE(log.Since(0, &indices));
   ASSERT_TRUE(log.Since(1, &indices));
@@ -47,7 +47,7 @@ TEST(ChangeLog, ForgetsWhatIsLongerThanAllWeights) {
 TEST(ChangeLog, ForgetsUpdatesThatChangedNothing) {
   ChangeLog log(16);
   const std::vector<uint32_t> nothing;
-  for (int update = 0; update < 100; ++update) log.Add(&nothing);
+  for (int update = 0; update < 100; ++update) log.Add(nothing);
   std::vector<uint32_t> indices;
   EXPECT_TRUE(log.Since(100 - 8, &indices));
   EXPECT_FALSE(log.Since(100 - 9, &indices));
@@ -56,9 +56,9 @@ TEST(ChangeLog, ForgetsUpdatesThatChangedNothing) {
 TEST(ChangeLog, AnUpdateOfEverythingHidesWhatWasBefore) {
   ChangeLog log(16);
   const std::vector<uint32_t> one = {7};
-  log.Add(&one);
-  log.Add(nullptr);
-  log.Add(&one);
+  log.Add(one);
+  log.AddAll();
+  log.Add(one);
   std::vector<uint32_t> indices;
   EXPECT_FALSE(log.Since(1, &indices));
   EXPECT_TRUE(log.Since(2, &indices));
@@ -75,7 +75,7 @@ TEST(ChangeLog, AgreesWithSets) {
       changed.insert(random() % kElements);
     }
     const std::vector<uint32_t> list(changed.begin(), changed.end());
-    log.Add(&list);
+    log.Add(list);
     all.push_back(changed);
     const int64_t since = update + 1 - random() % std::min(update + 1, 30);
     std::set<uint32_t> expected;
