@@ -13,6 +13,7 @@
 #include "compressors/payload/payload.h"
 #include "optimizers/sum_of_squares.h"
 #include "server/slices/downlink_choice.h"
+#include "server/slices/huge_pages.h"
 #include "server/slices/touched_sum.h"
 #include "transport/weights_digest.h"
 
@@ -138,8 +139,12 @@ absl::Status SliceWeights::Init() {
     optimizer.num_elements = options_.num_elements;
     optimizer.stretches = options_.stretches;
     PS_ASSIGN_OR_RETURN(optimizer_, NewOptimizer(optimizer));
+    for (const auto& [name, values] : optimizer_->State()) {
+      UseHugePages(values->data(), values->size() * sizeof(float));
+    }
   }
   PS_ASSIGN_OR_RETURN(downlink_, NewDownlink(options_, weights_));
+  UseHugePages(weights_.data(), weights_.size_bytes());
   return absl::OkStatus();
 }
 
