@@ -259,8 +259,9 @@ TEST_F(TaskPages, RecordingsGetTheirListsAndAreTrained) {
 }
 
 TEST_F(TaskPages, SlowNetworksCommandsRun) {
-  EXPECT_THAT(RunCommands(Page("slow_networks.md"), 7),
+  EXPECT_THAT(RunCommands(Page("slow_networks.md"), 8),
               AllOf(HasSubstr("bottleneck"), HasSubstr("8 workers, 2 servers"),
+                    HasSubstr("With 1,000 workers at 1.00 Gbit/s, take "),
                     HasSubstr("sidco_e+int8_block"), HasSubstr("\nserver_sum "),
                     HasSubstr("runs/threads_2")));
   EXPECT_TRUE(fs::exists(directory_ / "runs/traced/trace.json"));

@@ -61,6 +61,25 @@ class Planner {
   Scale scale_;
 };
 
+// As for predictions of `gradsieve advise`.
+void TakeLeastCompute(const PlanOptions& options,
+                      std::vector<MeasuredSetting>* measured) {
+  for (LocalMeasures ScalingMeasures::*measures :
+       {&ScalingMeasures::one, &ScalingMeasures::two, &ScalingMeasures::four}) {
+    std::vector<SettingMeasures> settings;
+    for (size_t i = 0; i < measured->size(); ++i) {
+      SettingMeasures setting;
+      setting.config = options.settings[i].config;
+      setting.own = (*measured)[i].measures.*measures;
+      settings.push_back(std::move(setting));
+    }
+    TakeLeastCompute(&settings);
+    for (size_t i = 0; i < measured->size(); ++i) {
+      ((*measured)[i].measures.*measures).compute = settings[i].own->compute;
+    }
+  }
+}
+
 // What the bottleneck is called in the table.
 std::string BottleneckText(const SettingPrediction& setting) {
   const std::string part = setting.Bottleneck();
@@ -205,6 +224,7 @@ absl::StatusOr<Plan> MakePlan(const PlanOptions& options,
   plan.num_parameters = measured.front().measures.one.num_parameters;
   plan.one_machine = options.one_machine;
   plan.measured = std::move(measured);
+  TakeLeastCompute(options, &plan.measured);
   Planner planner(options, plan.measured);
   for (const JobNetwork& network : options.networks) {
     for (const int workers : options.workers) {

@@ -114,6 +114,14 @@ TEST(Plan, SaysWhatLimitsTheLargestNumberOfWorkers) {
             HasSubstr("with twice as many servers it would take ")));
 }
 
+TEST(Plan, SettingsComputeAsFastAsTheFastestMeasurement) {
+  MeasuredSetting noisy = Sparse();
+  noisy.measures.one.compute = 1;
+  const Plan plan = Made(noisy);
+  EXPECT_EQ(plan.rows[0].settings[0].compute, 0.01);
+  EXPECT_EQ(plan.rows[0].settings[1].compute, 0.01);
+}
+
 TEST(Plan, SaysThatAModelCannotBeCutFurther) {
   PlanOptions options = Options();
   options.servers = {4};
