@@ -270,22 +270,21 @@ absl::Status ExactTopK::SelectByBins(const float* u, int64_t n, int64_t k,
 
 void TrimToTopK(int64_t k, Selection* selection) {
   if (selection->size() <= k) return;
-  // A larger key is chosen first: by magnitude, then by lower position.
-  const auto key = [selection](int64_t i) {
-    return uint64_t{MagnitudeBits(selection->values[i])} << 32 |
-           (0xffffffffu - static_cast<uint32_t>(i));
-  };
-  std::vector<uint64_t> keys(selection->size());
-  for (int64_t i = 0; i < selection->size(); ++i) keys[i] = key(i);
-  std::nth_element(keys.begin(), keys.begin() + (k - 1), keys.end(),
-                   std::greater<uint64_t>());
-  const uint64_t last_key = keys[k - 1];
+  std::vector<uint32_t> magnitudes(selection->size());
+  std::transform(selection->values.begin(), selection->values.end(),
+                 magnitudes.begin(), MagnitudeBits);
+  std::nth_element(magnitudes.begin(), magnitudes.begin() + (k - 1),
+                   magnitudes.end(), std::greater<uint32_t>());
+  const uint32_t last = magnitudes[k - 1];
+  // Of those as large as the last one, the first ones in the vector.
+  int64_t equal = std::count(magnitudes.begin(), magnitudes.begin() + k, last);
   int64_t kept = 0;
   for (int64_t i = 0; i < selection->size(); ++i) {
-    if (key(i) < last_key) continue;
+    const uint32_t bits = MagnitudeBits(selection->values[i]);
+    // This has no branch that is hard to predict.
     selection->indices[kept] = selection->indices[i];
     selection->values[kept] = selection->values[i];
-    ++kept;
+    kept += bits > last || (bits == last && equal-- > 0) ? 1 : 0;
   }
   selection->indices.resize(kept);
   selection->values.resize(kept);
