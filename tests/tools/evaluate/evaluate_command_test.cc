@@ -49,7 +49,10 @@ class EvaluateCommand : public CommandTest {
         << model_and_data
         << "training { batch_size: 4 max_iterations: 3 }"
            "compressor { name: \"topk\" ratio: 0.1 }"
-           "cluster { num_workers: 2 num_servers: 1 }";
+           "cluster { num_workers: 2 num_servers: 1 }"
+           // As many for training as for evaluation: the bits of products
+           // depend on it.
+           "machine { worker_threads: 1 }";
     ASSERT_EQ(
         Gradsieve({"train", Path("job.textproto"), "--run-dir=" + Path("run")}),
         0)
