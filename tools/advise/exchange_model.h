@@ -48,7 +48,8 @@ struct ExchangeSlice {
 
 struct Exchange {
   std::vector<HostLink> workers;
-  // Each of `workers` stands for so many that do the same at the same time.
+  // The number of workers, doing the same at the same time, that each of
+  // `workers` stands for.
   double workers_each = 1;
   std::vector<HostLink> servers;
   // In the order in which workers push them; ready times do not descend.

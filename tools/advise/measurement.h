@@ -66,7 +66,7 @@ absl::StatusOr<LocalMeasures> MeasureLocally(const MeasurementOptions& options);
 // Makes measurements one after the other. Not thread-safe.
 class Measurer {
  public:
-  // Of at least so many seconds of training each. Errors: those of
+  // Each measurement trains for at least `seconds`. Errors: those of
   // FindJobPrograms, Interrupts and TemporaryDirectory.
   static absl::StatusOr<std::unique_ptr<Measurer>> Create(double seconds);
 

@@ -26,8 +26,8 @@ struct PlanMemory {
 };
 
 // Reads the job's data, on which the size of the model depends. Errors: those
-// of the config and the data, with the number of servers for a model that
-// cannot be cut among so many.
+// of the config and the data; for a model that cannot be cut among one of the
+// numbers of servers, the error names this number.
 absl::StatusOr<PlanMemory> PlanMemoryOf(const PlanOptions& options,
                                         const JobConfig& config);
 
@@ -44,12 +44,12 @@ struct PlanRow {
   std::vector<SettingPrediction> settings;  // Those of the options.
 };
 
-// What to choose with so many workers and such links.
+// What to choose for one number of workers on one network.
 struct PlanChoice {
   size_t row = 0;
   size_t setting = 0;
   // Seconds of an iteration with twice as many servers; none if the model
-  // cannot be cut among so many.
+  // has too few slices for them.
   std::optional<double> doubled;
 };
 

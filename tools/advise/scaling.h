@@ -9,7 +9,7 @@
 
 namespace ps {
 
-// The measures of one setting with so many workers, and one server.
+// The measures of one setting with one, two and four workers, and one server.
 struct ScalingMeasures {
   LocalMeasures one;
   LocalMeasures two;
@@ -27,7 +27,7 @@ struct ScalingMeasures {
 // gives count as the nearest that one gives.
 double UnionShare(double ratio, double two, double four, int workers);
 
-// The bytes of the answers to one worker in an iteration, among so many.
+// The bytes that one of `workers` workers is answered in an iteration.
 double AnswerBytes(const ScalingMeasures& measured, int workers);
 
 // Processor seconds of a server for each byte of messages; 0 without bytes.
