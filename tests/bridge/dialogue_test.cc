@@ -98,9 +98,11 @@ class Servers {
     }
   }
 
+  // Wait returns some time later.
   void Stop(int server, const absl::Status& why) {
     servers_[server]->Stop(why);
   }
+  // Waits until it has ended.
   absl::Status ResultOf(int server) {
     threads_[server].join();
     return results_[server];
@@ -863,6 +865,8 @@ TEST(Dialogue, TellsTheOtherServersOfOneThatHasEnded) {
     Servers servers(&job);
     auto ranks = Start(job);
     servers.Stop(1, absl::AbortedError("disk full"));
+    // Until it has ended, it may still answer a push.
+    EXPECT_TRUE(absl::IsAborted(servers.ResultOf(1)));
     ranks[0]->StartPush();
     EXPECT_THAT(std::string(ranks[0]->Await().message()),
                 HasSubstr("disk full"));
