@@ -8,12 +8,17 @@
 
 namespace ps {
 
-// cluster.max_slice_elements, or its default for what the job's workers push.
+// The default where nothing waits for a link, which shorter messages keep busy
+// in both directions: each costs processor time.
+constexpr int64_t kLongSliceElements = 1 << 20;
+
+// cluster.max_slice_elements, or its default for what the job's workers push
+// over a network.
 inline int64_t MaxSliceElements(const JobConfig& job) {
   if (job.cluster().has_max_slice_elements()) {
     return job.cluster().max_slice_elements();
   }
-  return job.compressor().name() == "none" ? 1 << 16 : 1 << 20;
+  return job.compressor().name() == "none" ? 1 << 16 : kLongSliceElements;
 }
 
 }  // namespace ps

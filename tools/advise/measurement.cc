@@ -10,6 +10,7 @@
 #include "common/counted.h"
 #include "common/machine_limits.h"
 #include "common/run_directory.h"
+#include "common/slice_elements.h"
 #include "common/status_macros.h"
 #include "tools/bench/network/measures.h"
 #include "tools/bench/network/settings.h"
@@ -133,8 +134,10 @@ absl::StatusOr<LocalMeasures> MeasureLocally(
   SetIterations(kMostIterations, &cluster.config);
   cluster.config.mutable_training()->clear_dump_gradients();
   cluster.config.mutable_training()->clear_trace_iteration();
-  // Workers on other machines use TCP.
+  // Workers on other machines use TCP, and messages for a network.
   cluster.config.mutable_cluster()->set_unix_sockets(false);
+  cluster.config.mutable_cluster()->set_max_slice_elements(
+      MaxSliceElements(options.config));
   cluster.run_directory = options.run_directory;
   cluster.show_log = false;
   cluster.show_progress = false;

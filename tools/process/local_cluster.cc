@@ -22,6 +22,7 @@
 #include "common/file.h"
 #include "common/host_and_port.h"
 #include "common/machine_limits.h"
+#include "common/slice_elements.h"
 #include "common/stage_workers.h"
 #include "common/status_macros.h"
 #include "common/unique_fd.h"
@@ -186,6 +187,10 @@ absl::Status LocalLauncher::Prepare() {
     config_.mutable_machine()->set_worker_threads(CoresOfEach(num_workers));
   }
   config_.mutable_machine()->set_workers_on_machine(num_workers);
+  if (options_.server_hosts.empty() &&
+      !config_.cluster().has_max_slice_elements()) {
+    config_.mutable_cluster()->set_max_slice_elements(kLongSliceElements);
+  }
   PS_ASSIGN_OR_RETURN(private_, TemporaryDirectory::Create());
   if (UsesTcp(options_)) {
     PS_RETURN_IF_ERROR(MakeOwnCertificates(private_->path(), &config_));

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "common/job_fields.h"
+#include "common/slice_elements.h"
 #include "common/status_macros.h"
 #include "tools/bench/processes/parameter_servers.h"
 #include "tools/bench/push_pull/pushed_values.h"
@@ -77,6 +78,8 @@ absl::StatusOr<JobConfig> PushPullJob(const PushPullOptions& options) {
   cluster->set_connections(static_cast<int>(options.connections));
   // The floor uses TCP, too.
   cluster->set_unix_sockets(false);
+  // As `gradsieve train` has them on one machine.
+  cluster->set_max_slice_elements(kLongSliceElements);
   if (options.one_of > 1) {
     // The messages of workers that push some of the elements.
     job.mutable_compressor()->set_name("topk");
