@@ -33,8 +33,8 @@ constexpr size_t kMaxConfigBytes = 1 << 20;
 
 void ServerCalls::BoundMemory() {
   const ServerPart part = shard_->part();
-  credit_.Raise(CreditBytes(*config_, part));
-  answers_.Raise(AnswerCreditBytes(*config_, part));
+  credit_.SetCredit(CreditBytes(*config_, part));
+  answers_.SetCredit(AnswerCreditBytes(*config_, part));
   SetQuota();
   if (bound_known_.exchange(true)) return;
   const absl::StatusOr<MemoryBound> bound = MemoryBoundOf(*config_, part);

@@ -49,8 +49,8 @@ struct ParameterClientOptions {
   std::vector<double> tensor_rates;
   int64_t max_slice_elements = 0;
   int connections = 1;  // The number of connections to each server.
-  // The limit on the bytes of concurrent push messages at each server. One push
-  // is always allowed. Also limits chunks sent to other workers.
+  // The limit on the bytes of chunks under way to other workers at each server.
+  // That of pushes comes from the server.
   int64_t credit_bytes = 64 << 20;
   // Null means plaintext.
   std::shared_ptr<const Credentials> credentials;

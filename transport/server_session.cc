@@ -303,7 +303,7 @@ void ServerSession::OnRegistered(absl::StatusOr<grpc::ByteBuffer> result) {
     return;
   }
   if (!welcome_.has_value()) {
-    window_.SetCredit(std::max(options_.credit_bytes, welcome->credit_bytes()),
+    window_.SetCredit(welcome->credit_bytes(),
                       welcome->needs_whole_iterations());
     for (size_t i = 1; i < connections_.size(); ++i) {
       channel_->Open(static_cast<int>(i));

@@ -13,11 +13,8 @@ ByteCredit::ByteCredit(std::string held, int num_workers,
       bytes_per_worker_(bytes_per_worker),
       counts_(std::make_shared<Counts>(num_workers)) {}
 
-void ByteCredit::Raise(int64_t bytes_per_worker) {
-  int64_t now = bytes_per_worker_.load();
-  while (now < bytes_per_worker &&
-         !bytes_per_worker_.compare_exchange_weak(now, bytes_per_worker)) {
-  }
+void ByteCredit::SetCredit(int64_t bytes_per_worker) {
+  bytes_per_worker_.store(bytes_per_worker);
 }
 
 absl::StatusOr<std::shared_ptr<const void>> ByteCredit::Take(

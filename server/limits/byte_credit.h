@@ -29,8 +29,8 @@ class ByteCredit {
       int rank, int64_t bytes, std::shared_ptr<const void> owner = nullptr);
 
   int64_t bytes_per_worker() const { return bytes_per_worker_.load(); }
-  // Raises the credit to at least this.
-  void Raise(int64_t bytes_per_worker);
+  // What is held already may exceed the new credit.
+  void SetCredit(int64_t bytes_per_worker);
 
   // The bytes of this worker that are held now.
   int64_t held_bytes(int rank) const { return (*counts_)[rank].load(); }

@@ -120,11 +120,12 @@ bool NeedsWholeIterations(const JobConfig& config) {
 
 int64_t CreditBytes(const JobConfig& config, const ServerPart& part) {
   const int64_t credit = CreditOf(config.cluster());
-  if (!NeedsWholeIterations(config)) return credit;
+  if (part.slices == 0) return credit;
   const int64_t iteration =
       MaxSliceMessageBytes(part.parameters + part.statistics) +
       part.slices * MaxSliceMessageBytes(0);
-  return std::max(credit, iteration);
+  const int64_t least = NeedsWholeIterations(config) ? iteration : 0;
+  return std::clamp(credit, least, std::max(4 * iteration, kMebibyte));
 }
 
 int64_t AnswerCreditBytes(const JobConfig& config, const ServerPart& part) {

@@ -51,8 +51,10 @@ int64_t MaxAnswerBytes(const JobConfig& config, int64_t num_elements);
 bool NeedsWholeIterations(const JobConfig& config);
 
 // Returns the bytes of one worker's pushes that a server holds:
-// cluster.credit_megabytes, but at least those of a whole iteration if updates
-// need that.
+// cluster.credit_megabytes, or those of four iterations if that is less (but
+// 1 MiB), because no worker has more under way, and gRPC lets go of a message
+// some time after its answer; at least those of a whole iteration if updates
+// need that. Before the layout is known: cluster.credit_megabytes.
 int64_t CreditBytes(const JobConfig& config, const ServerPart& part);
 
 // Returns the bytes of answers to one worker that a server keeps until they are

@@ -8,6 +8,9 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "proto/config.pb.h"
+#include "server/limits/memory_bound.h"
+#include "transport/slice_message.h"
 
 namespace ps {
 namespace {
@@ -32,14 +35,16 @@ TEST(ByteCredit, CountsUntilTheLastCopyIsGone) {
   EXPECT_EQ(credit.held_bytes(0), 0);
 }
 
-TEST(ByteCredit, GrowsButNeverShrinks) {
+TEST(ByteCredit, IsSetWhileMessagesAreHeld) {
   ByteCredit credit("pushes", 1, 100);
-  credit.Raise(50);
-  EXPECT_EQ(credit.bytes_per_worker(), 100);
-  credit.Raise(200);
-  EXPECT_EQ(credit.bytes_per_worker(), 200);
-  const auto first = credit.Take(0, 120, nullptr);
+  credit.SetCredit(200);
+  auto first = credit.Take(0, 120, nullptr);
   EXPECT_TRUE(credit.Take(0, 80, nullptr).ok());
+  credit.SetCredit(50);
+  EXPECT_EQ(credit.held_bytes(0), 120);
+  EXPECT_FALSE(credit.Take(0, 1, nullptr).ok());
+  first = absl::CancelledError("");
+  EXPECT_TRUE(credit.Take(0, 50, nullptr).ok());
 }
 
 TEST(ByteCredit, LetsOneLongMessageIn) {
@@ -70,6 +75,25 @@ TEST(ByteCredit, KeepsTheOwnerAliveAndMayBeOutlived) {
   EXPECT_EQ(*static_cast<const int*>(held.get()), 7);
   held = nullptr;
   EXPECT_TRUE(watch.expired());
+}
+
+// A thousand workers of a small model take little memory of a server.
+TEST(CreditBytes, AreAtMostThoseOfFourIterations) {
+  JobConfig job;
+  job.mutable_cluster()->set_credit_megabytes(64);
+  ServerPart part;
+  EXPECT_EQ(CreditBytes(job, part), 64 << 20) << "the model is not known yet";
+  part.parameters = 1000;
+  part.slices = 1;
+  EXPECT_EQ(CreditBytes(job, part), 1 << 20);
+  part.parameters = 100000;
+  const int64_t iteration =
+      MaxSliceMessageBytes(part.parameters) + MaxSliceMessageBytes(0);
+  EXPECT_EQ(CreditBytes(job, part), 4 * iteration);
+  job.mutable_cluster()->set_credit_megabytes(0.001);
+  EXPECT_EQ(CreditBytes(job, part), 1048);
+  job.mutable_optimizer()->set_name("lars");
+  EXPECT_EQ(CreditBytes(job, part), iteration) << "which needs norms";
 }
 
 }  // namespace

@@ -123,7 +123,7 @@ TEST(PushPullReport, SettingsAreInTheJson) {
       nlohmann::json::parse(PushPullJson(options, ThreeRounds()))["settings"];
   EXPECT_EQ(settings["megabytes"], 7);
   EXPECT_EQ(settings["bucket_megabytes"], 64);
-  EXPECT_EQ(settings["slice_elements"], 1 << 16);
+  EXPECT_EQ(settings["slice_elements"], 1 << 20);
   EXPECT_EQ(settings["overrides"][0], "cluster.startup_timeout_seconds=7");
 }
 
