@@ -7,6 +7,7 @@ same validation loss. Needs root, iproute2, and a Python that has PyTorch.
     benchmarks/ddp/compare_losses.py --python PYTHON --data text.txt \
         --bandwidth 100mbit,1gbit --json losses.json --svg losses
 
+A setting may end with @FACTOR, as in "DDP@2": it multiplies the learning rate.
 Seconds are those of training, without evaluations. With several seeds, the table has
 their means, and half of the distance from the least to the largest last loss; the
 pictures show the first. A run's losses do not depend on its link, which the script
@@ -22,6 +23,7 @@ import sys
 
 import compare_with_ddp
 
+RATE = 2e-3
 NONE = "compressor.name=none compressor.value_code=fp32"
 SPARSE_LOCO = ("delta consistency.local_steps=15 worker_optimizer.step_ahead=0 "
                "compressor.name=chunk_topk compressor.ratio=0.015625 "
@@ -34,6 +36,8 @@ SETTINGS = {
     "DDP, PowerSGD hook": "powersgd",
     "our hook, all elements": compare_with_ddp.SCRIPTS["hook, no code"],
     "our hook, int8": "hook",
+    "our hook, sidco_e 0.01": "hook compressor.name=sidco_e compressor.ratio=0.01",
+    "our hook, sidco_e 0.1": "hook compressor.name=sidco_e compressor.ratio=0.1",
     "ours, all elements": "delta " + NONE,
     "ours, sidco_e 0.01": "delta",
     "ours, sidco_e 0.01, every 8 steps": "delta consistency.local_steps=8",
@@ -129,11 +133,12 @@ def main():
                 of_seeds = runs.setdefault(name, {})
                 if seed in of_seeds:
                     continue
-                more = 3 if name.endswith("3 times as long") else 1
+                setting, _, factor = name.partition("@")
+                more = 3 if setting.endswith("3 times as long") else 1
                 run = of_seeds[seed] = compare_with_ddp.run_script(
-                    options, SETTINGS[name], evaluate_every=options.evaluate_every,
+                    options, SETTINGS[setting], evaluate_every=options.evaluate_every,
                     iterations=more * options.iterations, powersgd_rank=4,
-                    seed=int(seed))
+                    seed=int(seed), rate=float(factor or 1) * RATE)
                 print(f"{bandwidth}, {name}, seed {seed}: {run['ms']:.0f} ms, loss "
                       f"{run['evaluations'][-1]['loss']:.3f}", flush=True)
                 if options.json:

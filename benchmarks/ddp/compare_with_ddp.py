@@ -115,7 +115,8 @@ def run_script(options, setting, **more):
             "model": options.model, "setting": setting, "batch": options.batch,
             "threads": options.threads, "warm_up": options.warm_up,
             "iterations": options.iterations, "seed": 0, "text": options.data,
-            "evaluate_every": 0, "powersgd_rank": 1, "interface": interface,
+            "evaluate_every": 0, "powersgd_rank": 1, "rate": 2e-3,
+            "interface": interface,
             "fields": fields if interface == "eth0" else {}, **more})
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))

@@ -58,7 +58,7 @@ class Text:
         self._train, self._rest = numbers.tensor_split([len(text) * 9 // 10])
         width, layers = GPTS[options.model]
         self.model = mini_gpt_plain.MiniGpt(len(alphabet), width, layers)
-        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=2e-3)
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=options.rate)
         steps, warm_up = options.warm_up + options.iterations, 20
         self.schedule = torch.optim.lr_scheduler.LambdaLR(
             self.optimizer, lambda step: min(1, (step + 1) / warm_up) *

@@ -77,6 +77,15 @@ TEST_F(ExternalJob, NamesTheRankThatFails) {
   EXPECT_THAT(output(), HasSubstr("worker-1 exited with code 3\nIts log: "));
 }
 
+TEST_F(ExternalJob, SaysWhatTheRankThatFailsSaidLast) {
+  EXPECT_EQ(Train({"--run-dir=" + Path("run"), "--", "sh", "-c",
+                   "echo 'No module named gradsieve'; exit $RANK"}),
+            1);
+  EXPECT_THAT(output(),
+              HasSubstr("worker-1 exited with code 1: No module named "
+                        "gradsieve\nIts log: "));
+}
+
 TEST_F(ExternalJob, EndsWithTheCodeOfTheRankThatFails) {
   EXPECT_EQ(Train({"--run-dir=" + Path("run"), "--", "sh", "-c", "exit 78"}),
             78);
@@ -86,9 +95,9 @@ TEST_F(ExternalJob, EndsWithTheCodeOfTheRankThatFails) {
 }
 
 TEST_F(ExternalJob, RefusesWhatDoesNotFitTogether) {
-  ExpectRefused(78,
+  ExpectRefused(64,
                 "this job's model is in a program of yours (model.name is "
-                "\"external\"): gradsieve train JOB -- python3 train.py",
+                "\"external\"): name it at the end, as in -- python3 train.py",
                 {});
   ExpectRefused(64, "there is no program no_such_program",
                 {"--", "no_such_program"});
@@ -101,6 +110,19 @@ TEST_F(ExternalJob, RefusesWhatDoesNotFitTogether) {
                 "a command, as in sh, is for a job with model.name "
                 "\"external\", and that of",
                 {"--", "sh"});
+}
+
+TEST_F(ExternalJob, IsAskedForItsCommandByAdvise) {
+  const std::string job = Path("job.textproto");
+  EXPECT_EQ(Gradsieve({"advise", job, "--bandwidth=1gbit"}), 64);
+  EXPECT_THAT(output(), HasSubstr("name it at the end, as in -- python3"));
+  EXPECT_EQ(Gradsieve({"advise", job, "--", "no_such_program"}), 64);
+  EXPECT_THAT(output(), HasSubstr("there is no program no_such_program"));
+  EXPECT_EQ(Gradsieve({"advise", job, "--settings=none", "--", "sh", "-c",
+                       "echo 'No module named gradsieve'; exit 1"}),
+            1);
+  EXPECT_THAT(output(), HasSubstr("measuring \"none\": worker-"));
+  EXPECT_THAT(output(), HasSubstr("No module named gradsieve"));
 }
 
 TEST_F(ExternalJob, IsRefusedWhereTheModelIsNeeded) {

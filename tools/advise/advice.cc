@@ -76,6 +76,18 @@ std::string BusyText(const Advice& advice) {
       spread);
 }
 
+// What PyTorch would do without us; empty if it is not known.
+std::string AllReduceText(const Advice& advice) {
+  if (!advice.is_external || !advice.network.bits_per_second.has_value()) {
+    return "";
+  }
+  return absl::StrCat(
+      "\nAn all-reduce of fp32, as DistributedDataParallel without a hook "
+      "makes it, would take\nat least ",
+      Milliseconds(AllReduceSeconds(advice)),
+      " ms for its messages in each iteration.\n");
+}
+
 // The line of the job for one of its sections; empty if it has none.
 std::string Line(const char* field, const std::string& section) {
   return section.empty()
@@ -89,6 +101,13 @@ std::string Plain(const std::string& setting) {
 }
 
 }  // namespace
+
+double AllReduceSeconds(const Advice& advice) {
+  const double workers = advice.num_workers;
+  return 2 * (workers - 1) / workers *
+         static_cast<double>(advice.num_parameters) * sizeof(float) /
+         PayloadRate(*advice.network.bits_per_second);
+}
 
 double SpeedUp(const Advice& advice, size_t i) {
   return advice.settings.front().iteration / advice.settings[i].iteration;
@@ -143,7 +162,8 @@ std::string AdviceReport(const Advice& advice) {
                      FormatBytes(std::llround(setting.bytes_down))});
   }
   return absl::StrCat(Heading(advice), "\n", FormatTextTable(table), "\n",
-                      kLegend, BusyText(advice), "\n", AdviceText(advice));
+                      kLegend, BusyText(advice), AllReduceText(advice), "\n",
+                      AdviceText(advice));
 }
 
 Json PredictionJson(const SettingPrediction& setting) {
@@ -179,6 +199,9 @@ std::string AdviceJson(const Advice& advice) {
   };
   if (advice.network.bits_per_second.has_value()) {
     json["bits_per_second"] = *advice.network.bits_per_second;
+  }
+  if (advice.is_external && advice.network.bits_per_second.has_value()) {
+    json["all_reduce_seconds"] = AllReduceSeconds(advice);
   }
   for (size_t i = 0; i < advice.settings.size(); ++i) {
     const SettingPrediction& setting = advice.settings[i];

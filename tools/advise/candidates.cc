@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/config.h"
+#include "common/consistency.h"
 #include "common/status_macros.h"
 
 namespace ps {
@@ -11,6 +12,11 @@ namespace {
 constexpr char kCandidates[] =
     "none,none:bf16:downlink.value_code=bf16,sidco_e:0.01:int8_block,"
     "topk:0.01:int8_block,sidco_e:0.001:int8_block";
+// For downlink.mode MEAN: scripts that take steps with the mean gradient.
+constexpr char kCandidatesOfMeans[] =
+    "none:downlink.compressor.value_code=fp32,"
+    "none:bf16:downlink.compressor.value_code=bf16,"
+    "none:int8_block:downlink.compressor.value_code=int8_block";
 // The place of the job's own setting: after those without a compressor.
 constexpr int kPlaceOfJob = 2;
 
@@ -21,8 +27,11 @@ absl::StatusOr<std::vector<NetworkSetting>> CandidateSettings(
   JobConfig base = job;
   base.clear_compressor();
   base.clear_downlink();
-  PS_ASSIGN_OR_RETURN(std::vector<NetworkSetting> settings,
-                      ParseSettings(kCandidates, base));
+  const bool means = AnswersMeans(job);
+  if (means) base.mutable_downlink()->set_mode(job.downlink().mode());
+  PS_ASSIGN_OR_RETURN(
+      std::vector<NetworkSetting> settings,
+      ParseSettings(means ? kCandidatesOfMeans : kCandidates, base));
   // The resolved text has all defaults, which a job may state or leave out.
   const std::string text = ResolvedConfigText(job);
   const auto same = std::find_if(

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/config.h"
+#include "common/external_model.h"
 #include "common/flags.h"
 #include "common/job_fields.h"
 #include "common/machine_limits.h"
@@ -18,6 +19,7 @@
 #include "tools/advise/prediction.h"
 #include "tools/command_line/commands.h"
 #include "tools/command_line/options.h"
+#include "tools/process/worker_command.h"
 
 namespace ps {
 namespace {
@@ -42,6 +44,10 @@ CommandText Text() {
       {"gradsieve advise job.textproto --bandwidth=1gbit "
        "--settings=none,dgc:0.01,qsgd:downlink.mode=WEIGHTS",
        "settings of your own, compared with the first"},
+      {"gradsieve advise script.textproto --bandwidth=100mbit "
+       "--turns=1 -- python3 train.py",
+       "a job whose model is in a script, which is started for each setting "
+       "and stopped"},
   };
   text.exit_codes = {
       {"0", "predicted"},
@@ -122,9 +128,11 @@ absl::StatusOr<std::vector<SettingMeasures>> Adviser::MeasureTurn() {
 
 absl::StatusOr<Advice> Adviser::Run(const JobConfig& job) {
   PS_ASSIGN_OR_RETURN(measurer_,
-                      Measurer::Create(options_.seconds / options_.turns));
+                      Measurer::Create(options_.seconds / options_.turns,
+                                       options_.worker_command));
   Advice advice;
   advice.job = job.name();
+  advice.is_external = HasExternalModel(job);
   advice.network = options_.network;
   advice.num_workers = job.cluster().num_workers();
   advice.num_servers = job.cluster().num_servers();
@@ -150,11 +158,23 @@ absl::StatusOr<Advice> Adviser::Run(const JobConfig& job) {
   return advice;
 }
 
+// Errors: those of CheckWorkerCommand and SetWorkerCommand.
+absl::Status CheckCommand(const AdviseFlags& flags, const JobConfig& job) {
+  PS_RETURN_IF_ERROR(CheckWorkerCommand(job, flags.job, {flags.command}));
+  if (!HasExternalModel(job)) return absl::OkStatus();
+  LocalClusterOptions found;
+  return SetWorkerCommand(flags.command, &found);
+}
+
 int Advise(const AdviseFlags& flags) {
   const absl::StatusOr<JobConfig> job = LoadJob(flags.job, flags.overrides);
   if (!job.ok()) return Fail(job.status(), kExitConfig);
   const absl::StatusOr<AdviseOptions> options = ParseAdviseFlags(flags, *job);
   if (!options.ok()) return Fail(options.status(), kExitUsage);
+  if (const absl::Status usable = CheckCommand(flags, *job); !usable.ok()) {
+    return Fail(usable,
+                absl::IsInvalidArgument(usable) ? kExitUsage : kExitFailed);
+  }
   absl::StatusOr<std::optional<AtomicFile>> json = OpenOutput(flags.json);
   if (!json.ok()) return Fail(json.status(), kExitFailed);
   const absl::StatusOr<Advice> advice = Adviser(*options).Run(*job);
@@ -174,6 +194,8 @@ int RunAdviseCommand(int argc, char** argv) {
   AdviseFlags flags;
   CommandLine command_line(Text());
   command_line.AddArgument("JOB", "The job, a .textproto file.", &flags.job);
+  command_line.AddCommand("COMMAND", "As for `gradsieve train`.",
+                          &flags.command);
   command_line.AddOption("bandwidth", "RATE",
                          "Bandwidth of each host's link in each direction: a "
                          "number with kbit, mbit or gbit. Required if "

@@ -125,6 +125,7 @@ absl::StatusOr<std::vector<int>> ParseCounts(const char* option,
 absl::StatusOr<AdviseOptions> ParseAdviseFlags(const AdviseFlags& flags,
                                                const JobConfig& job) {
   AdviseOptions options;
+  options.worker_command = flags.command;
   const std::string remote = RemoteServer(job.cluster());
   PS_ASSIGN_OR_RETURN(options.network, ParseNetwork(flags, remote));
   const int num_workers = job.cluster().num_workers();

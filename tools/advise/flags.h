@@ -16,6 +16,7 @@ namespace ps {
 // The options with their defaults. Empty or 0: not given.
 struct AdviseFlags {
   std::string job;
+  std::vector<std::string> command;  // Of a job with an external model.
   std::string bandwidth;
   int64_t burst_bytes = 0;
   int64_t workers_here = 0;
@@ -28,6 +29,7 @@ struct AdviseFlags {
 
 struct AdviseOptions {
   std::vector<NetworkSetting> settings;  // At least one.
+  std::vector<std::string> worker_command;
   JobNetwork network;
   int workers_here = 0;  // 1 to cluster.num_workers.
   double seconds = 0;

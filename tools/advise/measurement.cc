@@ -4,10 +4,12 @@
 #include <cmath>
 #include <initializer_list>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/counted.h"
+#include "common/external_model.h"
 #include "common/machine_limits.h"
 #include "common/run_directory.h"
 #include "common/slice_elements.h"
@@ -17,6 +19,7 @@
 #include "tools/bench/processes/usage.h"
 #include "tools/command_line/commands.h"
 #include "tools/process/local_cluster.h"
+#include "tools/process/worker_command.h"
 
 namespace ps {
 namespace {
@@ -26,15 +29,12 @@ constexpr int64_t kWarmUp = 5;
 // The run is stopped before.
 constexpr int64_t kMostIterations = 1'000'000;
 
-// With local steps, only whole rounds are comparable.
-int64_t Needed(int64_t local_steps) {
-  return kWarmUp + kMeasuredIterations * local_steps;
-}
+constexpr int64_t kNeededPushes = kWarmUp + kMeasuredPushes;
 
 // The processor time of all servers, from the end of the warm-up on.
 class ServerTime {
  public:
-  void Look(const std::vector<JobProcess>& processes, int64_t iterations) {
+  void Look(const std::vector<JobProcess>& processes, int64_t pushes) {
     double seconds = 0;
     for (const JobProcess& process : processes) {
       if (process.kind != JobProcess::Kind::kServer) continue;
@@ -42,25 +42,25 @@ class ServerTime {
       if (!time.ok()) return;
       seconds += time->total();
     }
-    if (iterations < kWarmUp || iterations == last_iteration_) return;
-    if (first_iteration_ == 0) {
-      first_iteration_ = iterations;
+    if (pushes < kWarmUp || pushes == last_push_) return;
+    if (first_push_ == 0) {
+      first_push_ = pushes;
       first_seconds_ = seconds;
     }
-    last_iteration_ = iterations;
+    last_push_ = pushes;
     last_seconds_ = seconds;
   }
 
   // None if the run was too short.
-  std::optional<double> OfAnIteration() const {
-    if (last_iteration_ <= first_iteration_) return std::nullopt;
+  std::optional<double> OfAPush() const {
+    if (last_push_ <= first_push_) return std::nullopt;
     return (last_seconds_ - first_seconds_) /
-           static_cast<double>(last_iteration_ - first_iteration_);
+           static_cast<double>(last_push_ - first_push_);
   }
 
  private:
-  int64_t first_iteration_ = 0;
-  int64_t last_iteration_ = 0;
+  int64_t first_push_ = 0;
+  int64_t last_push_ = 0;
   double first_seconds_ = 0;
   double last_seconds_ = 0;
 };
@@ -70,26 +70,24 @@ bool IsEnough(const MeasurementOptions& options,
   const absl::StatusOr<RunRecords> records =
       ReadRunRecords(options.run_directory);
   if (!records.ok()) return false;  // None yet, or reported after the run.
-  const auto iterations = static_cast<int64_t>(records->iterations.size());
-  time->Look(processes, iterations);
-  return iterations >= Needed(options.config.consistency().local_steps()) &&
+  const auto pushes = static_cast<int64_t>(records->iterations.size());
+  time->Look(processes, pushes);
+  return pushes >= kNeededPushes &&
          records->seconds - records->iterations[kWarmUp - 1].seconds >=
              options.seconds;
 }
 
 }  // namespace
 
-absl::StatusOr<LocalMeasures> TakeMeasures(const RunRecords& records,
-                                           int64_t local_steps) {
-  const auto iterations = static_cast<int64_t>(records.iterations.size());
-  if (iterations < Needed(local_steps)) {
-    return absl::DataLossError(absl::StrCat(
-        "the run ended after ", iterations, " iterations; at least ",
-        Needed(local_steps), " are needed for a measurement"));
+absl::StatusOr<LocalMeasures> TakeMeasures(const RunRecords& records) {
+  const auto pushes = static_cast<int64_t>(records.iterations.size());
+  if (pushes < kNeededPushes) {
+    return absl::DataLossError(absl::StrCat("the run ended after ", pushes,
+                                            " pushes; at least ", kNeededPushes,
+                                            " are needed for a measurement"));
   }
-  const int64_t rounds = (iterations - kWarmUp) / local_steps;
-  const RunMeasures run = MeasureRun(records, MeasureOptions(),
-                                     {kWarmUp, kWarmUp + rounds * local_steps});
+  const RunMeasures run =
+      MeasureRun(records, MeasureOptions(), {kWarmUp, pushes});
   const auto phases = [&run](std::initializer_list<const char*> names) {
     double sum = 0;
     for (const auto& [phase, seconds] : run.phases) {
@@ -98,7 +96,7 @@ absl::StatusOr<LocalMeasures> TakeMeasures(const RunRecords& records,
     return sum;
   };
   LocalMeasures measures;
-  measures.iteration = local_steps == 1 ? run.median : run.mean;
+  measures.iteration = run.median;
   measures.compute = phases({"compute"});
   const double coding = phases({"compress", "apply"});
   measures.codec = coding - phases({"overlapped"});
@@ -131,7 +129,13 @@ absl::StatusOr<LocalMeasures> MeasureLocally(
   PS_RETURN_IF_ERROR(MakeRunDirectory(options.run_directory));
   LocalClusterOptions cluster;
   cluster.config = options.config;
-  SetIterations(kMostIterations, &cluster.config);
+  if (HasExternalModel(options.config)) {
+    // The program decides how long it trains.
+    PS_RETURN_IF_ERROR(SetWorkerCommand(options.worker_command, &cluster));
+    cluster.config.mutable_checkpoint()->set_every(0);
+  } else {
+    SetIterations(kMostIterations, &cluster.config);
+  }
   cluster.config.mutable_training()->clear_dump_gradients();
   cluster.config.mutable_training()->clear_trace_iteration();
   // Workers on other machines use TCP, and messages for a network.
@@ -149,23 +153,25 @@ absl::StatusOr<LocalMeasures> MeasureLocally(
   PS_RETURN_IF_ERROR(RunLocalCluster(cluster));
   PS_ASSIGN_OR_RETURN(const RunRecords records,
                       ReadRunRecords(options.run_directory));
-  PS_ASSIGN_OR_RETURN(
-      LocalMeasures measures,
-      TakeMeasures(records, options.config.consistency().local_steps()));
+  PS_ASSIGN_OR_RETURN(LocalMeasures measures, TakeMeasures(records));
   measures.processors = MachineCores();
-  if (const std::optional<double> all = server_time.OfAnIteration()) {
+  if (const std::optional<double> all = server_time.OfAPush()) {
+    const double steps = options.config.consistency().local_steps();
     measures.messages =
-        std::max(0.0, *all - measures.server * records.num_servers);
+        std::max(0.0, *all / steps - measures.server * records.num_servers);
   }
   return measures;
 }
 
-absl::StatusOr<std::unique_ptr<Measurer>> Measurer::Create(double seconds) {
-  PS_RETURN_IF_ERROR(FindJobPrograms().status());
+absl::StatusOr<std::unique_ptr<Measurer>> Measurer::Create(
+    double seconds, std::vector<std::string> worker_command) {
+  PS_RETURN_IF_ERROR(
+      FindJobPrograms(/*with_worker=*/worker_command.empty()).status());
   std::unique_ptr<Measurer> measurer(new Measurer);
   PS_ASSIGN_OR_RETURN(measurer->interrupts_, Interrupts::Create());
   PS_ASSIGN_OR_RETURN(measurer->directory_, TemporaryDirectory::Create());
   measurer->options_.seconds = seconds;
+  measurer->options_.worker_command = std::move(worker_command);
   measurer->options_.interrupts = measurer->interrupts_.get();
   return measurer;
 }

@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "proto/config.pb.h"
@@ -16,20 +17,21 @@
 namespace ps {
 
 struct MeasurementOptions {
-  JobConfig config;           // Validated and synchronous.
+  JobConfig config;  // Validated and synchronous.
+  // What each worker runs, if the job's model is external.
+  std::vector<std::string> worker_command;
   std::string run_directory;  // Made for this measurement.
-  // Training time to measure, after the warm-up. At least kMeasuredIterations
-  // iterations are measured.
+  // Training time to measure, after the warm-up. At least kMeasuredPushes are
+  // measured.
   double seconds = 2;
   Interrupts* interrupts = nullptr;  // Not owned.
 };
 
-constexpr int64_t kMeasuredIterations = 6;
+constexpr int64_t kMeasuredPushes = 6;
 
-// Means of an iteration, with all processes on this machine. Seconds and bytes.
+// Of an iteration, with all processes on this machine. Seconds and bytes; the
+// time of the whole is a median, the others are means.
 struct LocalMeasures {
-  // The time of an iteration: the median or, if workers do not push in every
-  // iteration, the mean.
   double iteration = 0;
   // Phases of worker 0.
   double compute = 0;
@@ -68,7 +70,8 @@ class Measurer {
  public:
   // Each measurement trains for at least `seconds`. Errors: those of
   // FindJobPrograms, Interrupts and TemporaryDirectory.
-  static absl::StatusOr<std::unique_ptr<Measurer>> Create(double seconds);
+  static absl::StatusOr<std::unique_ptr<Measurer>> Create(
+      double seconds, std::vector<std::string> worker_command = {});
 
   // Measures the job of this name with this many workers. Errors: kCancelled
   // after Ctrl-C; those of MeasureLocally, with the name.
@@ -86,9 +89,8 @@ class Measurer {
 };
 
 // Takes the measures from a run's records, without the warm-up. Errors:
-// kDataLoss if there are not enough iterations, or no phases.
-absl::StatusOr<LocalMeasures> TakeMeasures(const RunRecords& records,
-                                           int64_t local_steps);
+// kDataLoss if there are not enough pushes, or no phases.
+absl::StatusOr<LocalMeasures> TakeMeasures(const RunRecords& records);
 
 }  // namespace ps
 

@@ -17,6 +17,10 @@ namespace {
 constexpr double kPayloadShare = 1448.0 / 1514.0;
 // The backward pass computes two products for each of the forward pass.
 constexpr double kBackwardShare = 2.0 / 3.0;
+// A connection hands its link about this much before another one has its turn:
+// a packet of the kernel's segmentation offload, or what passes in a moment.
+constexpr double kBytesAtOnce = 65536;
+constexpr double kSecondsAtOnce = 0.002;
 // More workers than these change the shares of links hardly, and the time of a
 // simulation much: it grows with their square, the slices and the servers.
 constexpr int kLeastSimulated = 2;
@@ -56,6 +60,10 @@ const char* SettingPrediction::Bottleneck() const {
       ->second;
 }
 
+double PayloadRate(double bits_per_second) {
+  return kPayloadShare * bits_per_second / 8;
+}
+
 absl::StatusOr<Exchange> ExchangeOf(const JobConfig& config,
                                     const LocalMeasures& measures,
                                     const HostLink& link) {
@@ -86,15 +94,21 @@ absl::StatusOr<Exchange> ExchangeOf(const JobConfig& config,
   const double steps = config.consistency().local_steps();
   const double pushes = steps / static_cast<double>(cluster.num_workers());
   const double backward = kBackwardShare * measures.compute;
+  const double at_once = std::max(
+      kBytesAtOnce, kSecondsAtOnce * std::min(link.up_bytes_per_second,
+                                              link.down_bytes_per_second));
   for (int bucket = 0; bucket < map.num_buckets(); ++bucket) {
     for (const Slice& slice : map.slices(bucket)) {
       const double share =
           static_cast<double>(slice.size()) / static_cast<double>(n);
       ExchangeSlice message;
       message.server = slice.server;
-      message.connection = slice.place % cluster.connections();
       message.up_bytes = share * pushes * measures.bytes_up;
       message.down_bytes = share * pushes * measures.bytes_down;
+      // Short messages follow one another on whatever connections they go.
+      if (std::max(message.up_bytes, message.down_bytes) > at_once) {
+        message.connection = slice.place % cluster.connections();
+      }
       message.ready_seconds =
           measures.latency + backward * bucket / static_cast<double>(buckets);
       message.server_seconds =
@@ -131,7 +145,7 @@ absl::StatusOr<SettingPrediction> PredictSetting(
 
   HostLink link;
   link.up_bytes_per_second = link.down_bytes_per_second =
-      kPayloadShare * *network.bits_per_second / 8;
+      PayloadRate(*network.bits_per_second);
   link.burst_bytes = network.burst_bytes;
   LocalMeasures measures = shared;
   measures.compute = worker.compute;

@@ -22,6 +22,10 @@ struct JobNetwork {
   double burst_bytes = 0;  // See HostLink.
 };
 
+// What a link of this bandwidth carries of messages' bytes, in bytes per
+// second.
+double PayloadRate(double bits_per_second);
+
 // The messages of one exchange of all workers. Its slices are those of a job
 // with `num_parameters` in buckets of equal size, and share the bytes in
 // proportion to their elements. `measures` are per iteration; an exchange has

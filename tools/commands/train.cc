@@ -1,8 +1,5 @@
-#include <unistd.h>
-
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <set>
@@ -12,8 +9,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
 #include "common/config.h"
 #include "common/counted.h"
 #include "common/external_model.h"
@@ -34,7 +29,6 @@
 #include "tools/checkpoint/job_snapshots.h"
 #include "tools/checkpoint/reshard.h"
 #include "tools/command_line/commands.h"
-#include "tools/process/find_program.h"
 #include "tools/process/local_cluster.h"
 #include "tools/process/port_range.h"
 #include "tools/process/signals.h"
@@ -372,17 +366,6 @@ std::string HowToGoOn(const LocalClusterOptions& options, int exit_code) {
                       "gradsieve train --resume ", options.run_directory);
 }
 
-// Whether this can be run: by its path, or as a name on PATH.
-bool IsProgram(const std::string& name) {
-  if (absl::StrContains(name, "/")) return access(name.c_str(), X_OK) == 0;
-  const char* const path = std::getenv("PATH");
-  for (const absl::string_view folder :
-       absl::StrSplit(path == nullptr ? "/usr/bin:/bin" : path, ':')) {
-    if (access(absl::StrCat(folder, "/", name).c_str(), X_OK) == 0) return true;
-  }
-  return false;
-}
-
 // Where the run is recorded, as a new folder. Errors: see Train.
 absl::StatusOr<std::string> NewRunDirectory(const Flags& flags,
                                             const JobConfig& config) {
@@ -393,33 +376,27 @@ absl::StatusOr<std::string> NewRunDirectory(const Flags& flags,
 
 // Runs the user's program as each worker of the job.
 int TrainExternal(const Flags& flags, const JobConfig& config) {
-  if (!flags.command.empty() && !IsProgram(flags.command[0])) {
-    return Fail(absl::InvalidArgumentError(
-                    absl::StrCat("there is no program ", flags.command[0])),
-                kExitUsage);
+  LocalClusterOptions options = OptionsOf(flags, config);
+  const absl::Status found = SetWorkerCommand(flags.command, &options);
+  const bool only_check = !flags.check.empty();
+  if (!found.ok() && !(only_check && flags.command.empty())) {
+    return Fail(found,
+                absl::IsInvalidArgument(found) ? kExitUsage : kExitFailed);
   }
-  if (!flags.check.empty()) {
+  if (only_check) {
     std::printf("%s is a valid job; its model is in a program of yours\n",
                 flags.job.c_str());
     return kExitDone;
   }
-  if (flags.command.empty()) {
-    return Fail(CheckModelIsHere(config.model()), kExitConfig);
-  }
-  LocalClusterOptions options = OptionsOf(flags, config);
   // The program saves what it goes on from; servers keep logs where the job
   // says so.
   if (config.checkpoint().directory().empty()) {
     options.config.mutable_checkpoint()->set_every(0);
   }
-  options.worker_command = flags.command;
   options.first_worker_arguments.clear();
   if (!flags.page.empty()) {
     options.first_worker_arguments.push_back("GRADSIEVE_PAGE=" + flags.page);
   }
-  const absl::StatusOr<std::string> bridge = FindProgram("bridge");
-  if (!bridge.ok()) return Fail(bridge.status(), kExitFailed);
-  options.bridge_program = *bridge;
   const absl::Status addresses = CheckAddresses(flags, config.cluster());
   if (!addresses.ok()) return Fail(addresses, kExitUsage);
   const absl::Status can_start = CheckLocalCluster(options);

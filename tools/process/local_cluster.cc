@@ -370,7 +370,11 @@ Decision LocalLauncher::OnFailure(const JobProcess& process,
   if (is_server && workers_started_ && job.workers_running == 0) {
     return {Action::kGoOn, ""};
   }
-  const std::string& error = process.log.last_error();
+  // A traceback ends with its reason.
+  const bool is_users = !is_server && !options_.worker_command.empty();
+  const std::string& error = is_users && process.log.last_error().empty()
+                                 ? process.last_line
+                                 : process.log.last_error();
   const std::string after_colon = error.empty() ? "" : ": " + error;
   const int may_be_lost = config_.cluster().num_workers() - MinWorkers(config_);
   if (!job.has_failed && !is_server && process.number > 0 &&

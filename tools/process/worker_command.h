@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "proto/config.pb.h"
+#include "tools/process/local_cluster.h"
 
 namespace ps {
 
@@ -23,6 +24,12 @@ struct WorkerCommandFlags {
 // a command, and for flags that an external model excludes.
 absl::Status CheckWorkerCommand(const JobConfig& config, const std::string& job,
                                 const WorkerCommandFlags& flags);
+
+// Makes this command each worker of `options`, whose job has an external model.
+// Errors: kInvalidArgument if there is no command, or no such program; those of
+// FindProgram for the program `bridge`.
+absl::Status SetWorkerCommand(const std::vector<std::string>& command,
+                              LocalClusterOptions* options);
 
 // Which of all workers a process is.
 struct WorkerPlace {

@@ -45,6 +45,22 @@ TEST(Advice, SaysThatCompressionWillNotHelp) {
                     Not(HasSubstr("Put into"))));
 }
 
+TEST(Advice, OfAScriptNamesWhatAnAllReduceWouldTake) {
+  Advice advice = TwoSettings(1, 0.25);
+  EXPECT_THAT(AdviceReport(advice), Not(HasSubstr("all-reduce")));
+  advice.is_external = true;
+  advice.num_workers = 4;
+  advice.num_parameters = 1'000'000;
+  // 6 MB over 12.5 MB/s, of which 1448 of 1514 bytes are payload.
+  const double seconds = 0.48 * 1514 / 1448;
+  EXPECT_NEAR(AllReduceSeconds(advice), seconds, 1e-9);
+  EXPECT_THAT(AdviceReport(advice), HasSubstr("at least 502 ms"));
+  EXPECT_NEAR(nlohmann::json::parse(AdviceJson(advice))["all_reduce_seconds"],
+              seconds, 1e-9);
+  advice.network.bits_per_second.reset();
+  EXPECT_THAT(AdviceReport(advice), Not(HasSubstr("all-reduce")));
+}
+
 TEST(Advice, NamesTheLinesThatTheJobNeeds) {
   Advice advice = TwoSettings(1, 0.25);
   advice.settings[1].config.mutable_compressor()->set_ratio(0.01);

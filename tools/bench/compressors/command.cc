@@ -37,6 +37,7 @@ struct Flags {
   std::string json;
   std::string worker_optimizer;
   int64_t rounds = 9;
+  int64_t threads = 1;
 };
 
 struct Request {
@@ -49,11 +50,12 @@ CommandText Text() {
   CommandText text;
   text.program = "gradsieve bench compressors";
   text.description =
-      "Times compressors on one core or CUDA device, with error feedback, on "
+      "Times compressors on the CPU or a CUDA device, with error feedback, on "
       "gradients drawn from a Laplace distribution, until the payload is in "
       "the host's memory and the residual is ready. On the CPU the bound is "
-      "one pass residual += gradient and one pass over the magnitudes, and the "
-      "yardstick (\"nth\") is the same residual pass and std::nth_element. "
+      "one pass residual += gradient and one pass over the magnitudes, on one "
+      "thread, and the yardstick (\"nth\") is the same residual pass and "
+      "std::nth_element. "
       "On a device the bound is the memory traffic of one pass, 12 bytes per "
       "element, at the rate of a copy there, and benchmarks/torch_topk.py "
       "--device=cuda is the yardstick. All are timed in turns with the "
@@ -105,6 +107,11 @@ absl::StatusOr<Request> ParseRequest(const Flags& flags) {
   if (flags.rounds < 1) {
     return absl::InvalidArgumentError(
         absl::StrCat("--rounds is ", flags.rounds, "; must be at least 1"));
+  }
+  if (flags.threads < 1 || flags.threads > MachineCores()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--threads is ", flags.threads, "; must be 1 to ",
+                     MachineCores(), ", the cores of this machine"));
   }
   return request;
 }
@@ -201,8 +208,9 @@ absl::Status Bench(const Request& request, const Flags& flags) {
   PS_ASSIGN_OR_RETURN(std::optional<AtomicFile> json, OpenOutput(flags.json));
   DeviceOptions device;
   device.device = flags.device;
-  // The CPU is measured on one core; what a device selects is encoded on all.
-  if (flags.device != "cpu") device.num_threads = MachineCores();
+  // What a device selects is encoded on all cores.
+  device.num_threads =
+      flags.device == "cpu" ? static_cast<int>(flags.threads) : MachineCores();
   PS_ASSIGN_OR_RETURN(const ChosenBackend chosen, NewBackend(device));
   absl::PrintF(
       "On %s; error feedback, medians.\nbound: share of the memory bound; "
@@ -236,6 +244,8 @@ int RunBenchCompressorsCommand(int argc, char** argv) {
                          &flags.json);
   command_line.AddOption(
       "rounds", "N", "Timed calls; short gradients get more.", &flags.rounds);
+  command_line.AddOption("threads", "N", "Threads of a compressor on the CPU.",
+                         &flags.threads);
   command_line.AddOption("worker-optimizer", "NAME",
                          "Compress this rule's steps, as in delta mode, and "
                          "also time the step and "

@@ -21,8 +21,8 @@ std::optional<int64_t> BandwidthStages::Due(int64_t iterations) const {
 
 void BandwidthStages::Set(int64_t iterations) { began_.push_back(iterations); }
 
-IterationRange BandwidthStages::Timed(size_t i) const {
-  IterationRange range;
+PushRange BandwidthStages::Timed(size_t i) const {
+  PushRange range;
   if (i >= began_.size()) return range;
   range.begin = began_[i] + warm_up_;
   range.end =

@@ -37,7 +37,7 @@ class BandwidthStages {
 
   // The iterations that are timed at bandwidth number i; empty if the run did
   // not reach it.
-  IterationRange Timed(size_t i) const;
+  PushRange Timed(size_t i) const;
 
  private:
   const std::vector<int64_t> bits_per_second_;

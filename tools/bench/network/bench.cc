@@ -186,7 +186,7 @@ absl::Status NetworkBench::TakeRecords(const NetworkSetting& setting,
     if (options_.timed_iterations == 0) break;
     const auto iterations =
         static_cast<int64_t>(run->records.iterations.size());
-    const IterationRange timed = stages_->Timed(i);
+    const PushRange timed = stages_->Timed(i);
     if (timed.begin < timed.end && timed.end <= iterations) continue;
     return absl::InternalError(absl::StrCat(
         "its ", iterations, " iterations were over before ",

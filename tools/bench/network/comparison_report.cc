@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -29,6 +30,12 @@ std::string Milliseconds(double seconds) { return Number(1e3 * seconds); }
 std::string Bytes(double bytes) {
   if (!std::isfinite(bytes)) return kMissing;
   return FormatBytes(static_cast<int64_t>(std::round(bytes)));
+}
+
+int64_t NumIterations(const ComparedRun& run) {
+  const std::vector<IterationRow>& rows = run.records.iterations;
+  if (rows.empty() || !std::isfinite(rows.back().iteration)) return 0;
+  return static_cast<int64_t>(rows.back().iteration);
 }
 
 // "1 server", "235,146 parameters".
@@ -97,7 +104,7 @@ TextTable MainTable(const NetworkComparison& comparison) {
     const RunMeasures& measures = run.measures;
     std::vector<std::string> row = {
         run.setting,
-        FormatCount(static_cast<int64_t>(run.records.iterations.size())),
+        FormatCount(NumIterations(run)),
         Milliseconds(measures.mean),
         Milliseconds(measures.deviation),
         Milliseconds(LinkSeconds(comparison, run)),
@@ -164,7 +171,7 @@ Json RunJson(const NetworkComparison& comparison, const ComparedRun& run) {
       {"target_ratio", run.records.target_ratio},
       {"num_workers", Whole(run.records.num_workers)},
       {"num_servers", Whole(run.records.num_servers)},
-      {"iterations", run.records.iterations.size()},
+      {"iterations", NumIterations(run)},
       {"measured_iterations", measures.iterations},
       {"seconds_per_iteration", measures.mean},
       {"seconds_per_iteration_standard_deviation", measures.deviation},

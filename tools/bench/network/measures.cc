@@ -31,9 +31,15 @@ void MeasureTimes(std::vector<double> seconds, RunMeasures* measures) {
   measures->largest = seconds.back();
 }
 
+// The iterations of row i.
+double IterationsOf(const RunRecords& run, size_t i) {
+  return run.iterations[i].iteration -
+         (i > 0 ? run.iterations[i - 1].iteration : 0);
+}
+
 void MeasurePhases(const RunRecords& run, size_t begin, size_t end,
                    RunMeasures* measures) {
-  std::map<std::string, int64_t> counts;
+  std::map<std::string, double> counts;
   for (size_t i = begin; i < end; ++i) {
     for (const auto& [name, seconds] : run.iterations[i].phases) {
       auto sum = std::find_if(
@@ -43,11 +49,11 @@ void MeasurePhases(const RunRecords& run, size_t begin, size_t end,
         sum = measures->phases.insert(sum, {name, 0});
       }
       sum->second += seconds;
-      ++counts[name];
+      counts[name] += IterationsOf(run, i);
     }
   }
   for (auto& [name, sum] : measures->phases) {
-    sum /= static_cast<double>(counts[name]);
+    sum /= counts[name];
   }
 }
 
@@ -80,7 +86,7 @@ std::optional<TargetReached> FindTarget(const RunRecords& run,
   for (size_t i = 0; i < loss.size(); ++i) {
     if (!(loss[i] <= *options.target_loss)) continue;  // Or NaN.
     TargetReached reached;
-    reached.iteration = static_cast<int64_t>(i) + 1;
+    reached.iteration = static_cast<int64_t>(run.iterations[i].iteration);
     reached.seconds = run.iterations[i].seconds;
     return reached;
   }
@@ -93,14 +99,13 @@ RunMeasures MeasureRun(const RunRecords& run, const MeasureOptions& options) {
 }
 
 RunMeasures MeasureRun(const RunRecords& run, const MeasureOptions& options,
-                       const IterationRange& timed) {
+                       const PushRange& timed) {
   RunMeasures measures;
   measures.target = FindTarget(run, options);
   const size_t begin = static_cast<size_t>(timed.begin);
   const size_t end =
       std::min(run.iterations.size(), static_cast<size_t>(timed.end));
   if (end <= begin) return measures;
-  measures.iterations = static_cast<int64_t>(end - begin);
   std::vector<double> seconds;
   std::vector<double> ratios;
   // The records count from the start of the run.
@@ -109,14 +114,15 @@ RunMeasures MeasureRun(const RunRecords& run, const MeasureOptions& options,
   double last = before.seconds;
   for (size_t i = begin; i < end; ++i) {
     const IterationRow& row = run.iterations[i];
-    seconds.push_back(row.seconds - last);
+    seconds.push_back((row.seconds - last) / IterationsOf(run, i));
     last = row.seconds;
     ratios.push_back(row.achieved_ratio);
   }
   MeasureTimes(std::move(seconds), &measures);
   MeasurePhases(run, begin, end, &measures);
-  const double count = static_cast<double>(measures.iterations);
   const IterationRow& after = run.iterations[end - 1];
+  const double count = after.iteration - before.iteration;
+  if (std::isfinite(count)) measures.iterations = std::llround(count);
   measures.bytes_up = (after.bytes_up - before.bytes_up) / count;
   measures.bytes_down = (after.bytes_down - before.bytes_down) / count;
   measures.achieved_ratio = Mean(ratios);
@@ -124,8 +130,8 @@ RunMeasures MeasureRun(const RunRecords& run, const MeasureOptions& options,
 }
 
 void SetSecondsPerIteration(double seconds, RunRecords* run) {
-  for (size_t i = 0; i < run->iterations.size(); ++i) {
-    run->iterations[i].seconds = seconds * static_cast<double>(i + 1);
+  for (IterationRow& row : run->iterations) {
+    row.seconds = seconds * row.iteration;
   }
 }
 

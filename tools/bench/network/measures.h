@@ -15,17 +15,17 @@
 namespace ps {
 
 struct MeasureOptions {
-  // The number of first iterations that means leave out, because connections
-  // open, caches fill and thresholds settle in them. At least 0.
+  // The number of first pushes that means leave out, because connections open,
+  // caches fill and thresholds settle in them. At least 0.
   int64_t warm_up = 5;
-  // The number of iterations over which the training loss is averaged; at least
-  // 1.
+  // The number of pushes over which the training loss is averaged; at least 1.
   int64_t smoothing = 5;
   std::optional<double> target_loss;
 };
 
-// Iterations begin + 1 to end, counted from 1; end may be beyond the last.
-struct IterationRange {
+// Pushes begin + 1 to end, counted from 1; end may be beyond the last. Workers
+// push in every iteration unless they take local steps.
+struct PushRange {
   int64_t begin = 0;
   int64_t end = 0;
 };
@@ -42,14 +42,14 @@ struct RunMeasures {
   static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
   int64_t iterations = 0;  // Number of these iterations.
-  // Seconds of an iteration.
+  // Seconds of an iteration: the mean over those of a push.
   double mean = kUnknown;
   double deviation = kUnknown;  // Standard deviation; of one iteration unknown.
   double median = kUnknown;     // The upper one of two.
   double smallest = kUnknown;
   double largest = kUnknown;
-  // Mean seconds of each phase, over the iterations that have it, in order of
-  // first appearance.
+  // Mean seconds of each phase in an iteration, over those that have it, in
+  // order of first appearance.
   std::vector<std::pair<std::string, double>> phases;
   // Bytes of an iteration's messages, all workers together.
   double bytes_up = kUnknown;
@@ -61,9 +61,9 @@ struct RunMeasures {
 // Measures the iterations after the warm-up.
 RunMeasures MeasureRun(const RunRecords& run, const MeasureOptions& options);
 
-// Measures the given iterations and ignores options.warm_up.
+// Measures the given pushes and ignores options.warm_up.
 RunMeasures MeasureRun(const RunRecords& run, const MeasureOptions& options,
-                       const IterationRange& timed);
+                       const PushRange& timed);
 
 // No value without a target in the options, or if it is not reached.
 std::optional<TargetReached> FindTarget(const RunRecords& run,

@@ -72,6 +72,30 @@ TEST(Measures, AreOfTheIterationsAfterTheWarmUp) {
   EXPECT_DOUBLE_EQ(measures.achieved_ratio, 0.4);
 }
 
+TEST(Measures, OfARunWithLocalStepsAreOfAnIterationAndNotOfAPush) {
+  RunRecords run = RunOf({8, 4, 12});
+  for (IterationRow& row : run.iterations) {
+    row.iteration *= 4;
+    row.phases = {{"compute", 2}};
+    row.training_loss = 10 - row.iteration;
+  }
+  MeasureOptions options;
+  options.warm_up = 1;
+  options.smoothing = 1;
+  options.target_loss = 2;
+  const RunMeasures measures = MeasureRun(run, options);
+  EXPECT_EQ(measures.iterations, 8);
+  EXPECT_DOUBLE_EQ(measures.mean, 2);
+  EXPECT_DOUBLE_EQ(measures.smallest, 1);
+  EXPECT_DOUBLE_EQ(measures.largest, 3);
+  EXPECT_THAT(measures.phases, ElementsAre(Pair("compute", 0.5)));
+  EXPECT_DOUBLE_EQ(measures.bytes_up, 2.5);
+  EXPECT_EQ(measures.target->iteration, 8);
+  EXPECT_DOUBLE_EQ(measures.target->seconds, 12);
+  SetSecondsPerIteration(1, &run);
+  EXPECT_DOUBLE_EQ(run.iterations.back().seconds, 12);
+}
+
 TEST(Measures, WithoutWarmUpTheFirstIterationCountsFromTheStart) {
   MeasureOptions options;
   options.warm_up = 0;
