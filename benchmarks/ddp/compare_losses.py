@@ -49,6 +49,8 @@ SETTINGS = {
     "ours, means every 15 steps": "delta consistency.local_steps=15 " + NONE,
     "ours, SparseLoCo, every 15 steps": SPARSE_LOCO,
     "ours, SparseLoCo, 3 times as long": SPARSE_LOCO,
+    "ours, SparseLoCo, every 5 steps":
+        SPARSE_LOCO.replace("local_steps=15", "local_steps=5"),
 }
 
 

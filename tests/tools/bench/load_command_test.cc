@@ -128,6 +128,15 @@ TEST_F(BenchLoadCommand, AnOptimizerWithStateIsSaidNotToBeVerified) {
                                   "known beforehand with optimizer.name adam"));
 }
 
+TEST_F(BenchLoadCommand, WorkersThatDoNotWaitAreNotCompared) {
+  const nlohmann::json json =
+      Result({"--workers=3", "--megabytes=1", "--iterations=20",
+              "--set=consistency.mode=ASYNCHRONOUS"});
+  EXPECT_EQ(json["weights_verified"], false);
+  EXPECT_THAT(output(), HasSubstr("Not compared: weights are not known "
+                                  "beforehand with a consistency that does"));
+}
+
 TEST_F(BenchLoadCommand, SweepsPrintARowForEach) {
   const nlohmann::json workers =
       Result({"--sweep-workers=1,3", "--megabytes=1", "--iterations=5"});

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/consistency.h"
 #include "common/json.h"
 #include "nlohmann/json.hpp"
 #include "tools/bench/load/latency_histogram.h"
@@ -195,8 +196,10 @@ std::string LoadText(const LoadRun& run) {
       result.not_verified.empty()
           ? "Verified: the weights in the end are, bit for bit, those that the "
             "pushes must give.\n"
-          : absl::StrCat("Workers and servers agree; ", result.not_verified,
-                         ".\n"));
+          : absl::StrCat(WorkersDrift(run.settings.job)
+                             ? "Not compared: "
+                             : "Workers and servers agree; ",
+                         result.not_verified, ".\n"));
   return text;
 }
 
@@ -228,6 +231,9 @@ std::string SweepText(const std::vector<LoadRun>& runs) {
   absl::StrAppend(&text, verified
                              ? "\nEach was verified: the weights in the end "
                                "are those that the pushes must give.\n"
+                         : WorkersDrift(runs.front().settings.job)
+                             ? "\nWeights were not compared, because workers "
+                               "do not wait for each other.\n"
                              : "\nWorkers and servers agree about the weights "
                                "in the end.\n");
   return text;
