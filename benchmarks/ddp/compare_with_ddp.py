@@ -24,6 +24,7 @@ import contextlib
 import json
 import os
 import pathlib
+import signal
 import socket
 import statistics
 import subprocess
@@ -78,6 +79,7 @@ def links(num_hosts, rate):
     shape = ["root", "tbf", "rate", rate, "burst", str(int(burst)), "latency",
              "50ms"]
     made = []
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
     try:
         for name in [hub, *names]:
             system("ip", "netns", "add", name)

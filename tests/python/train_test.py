@@ -143,6 +143,35 @@ class TrainTest(unittest.TestCase):
         with open(run + '/report.html') as file:
             self.assertIn('75.00 %', file.read())
 
+    def test_advise_measures_the_script_and_stops_it(self):
+        self.write(self.script, PRELUDE + textwrap.dedent('''
+            gs.init()
+            gs.DistributedOptimizer(optimizer, model)
+            while True:
+                step()
+        '''))
+        found = os.path.join(self.folder.name, 'advice.json')
+        advised = subprocess.run(
+            [COMMAND, 'advise', self.job, '--bandwidth=1mbit', '--turns=1',
+             '--seconds=0', '--workers-here=2', '--json=' + found,
+             '--settings=none,none:consistency.local_steps=4', '--', sys.executable,
+             self.script],
+            cwd=self.folder.name, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, timeout=120, check=False)
+        self.assertEqual(advised.returncode, 0, advised.stdout)
+        self.assertIn('An all-reduce of fp32, as DistributedDataParallel', advised.stdout)
+        with open(found) as file:
+            advice = json.load(file)
+        self.assertEqual(advice['num_parameters'], 64 * 65)
+        # One of two workers' links carries all bytes each way, of which a
+        # megabit has room for 1448 of 1514.
+        self.assertAlmostEqual(advice['all_reduce_seconds'],
+                               4 * 64 * 65 * 8 / 1e6 * 1514 / 1448)
+        every, fourth = [setting['bytes_up_per_iteration']
+                         for setting in advice['settings']]
+        self.assertGreater(every, 2 * 4 * 64 * 65)
+        self.assertAlmostEqual(every / fourth, 4, delta=0.1)
+
     def test_a_page_that_cannot_be_served_is_an_error(self):
         with socket.socket() as taken:
             taken.bind(('127.0.0.1', 0))
