@@ -23,7 +23,6 @@ import sys
 
 import compare_with_ddp
 
-RATE = 2e-3
 NONE = "compressor.name=none compressor.value_code=fp32"
 SPARSE_LOCO = ("delta consistency.local_steps=15 worker_optimizer.step_ahead=0 "
                "compressor.name=chunk_topk compressor.ratio=0.015625 "
@@ -140,7 +139,7 @@ def main():
                 run = of_seeds[seed] = compare_with_ddp.run_script(
                     options, SETTINGS[setting], evaluate_every=options.evaluate_every,
                     iterations=more * options.iterations, powersgd_rank=4,
-                    seed=int(seed), rate=float(factor or 1) * RATE)
+                    seed=int(seed), rate=float(factor or 1) * compare_with_ddp.RATE)
                 print(f"{bandwidth}, {name}, seed {seed}: {run['ms']:.0f} ms, loss "
                       f"{run['evaluations'][-1]['loss']:.3f}", flush=True)
                 if options.json:

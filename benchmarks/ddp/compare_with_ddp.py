@@ -36,6 +36,8 @@ sys.path.insert(0, str(HERE.parent))
 import peer  # pylint: disable=wrong-import-position
 
 GRADSIEVE = HERE.parents[1] / "bazel-bin/tools/gradsieve"
+# Of AdamW, for models of text.
+RATE = 2e-3
 # Settings of rank.py, by the name of their row.
 SCRIPTS = {
     "DDP fp32": "fp32",
@@ -117,7 +119,7 @@ def run_script(options, setting, **more):
             "model": options.model, "setting": setting, "batch": options.batch,
             "threads": options.threads, "warm_up": options.warm_up,
             "iterations": options.iterations, "seed": 0, "text": options.data,
-            "evaluate_every": 0, "powersgd_rank": 1, "rate": 2e-3,
+            "evaluate_every": 0, "powersgd_rank": 1, "rate": RATE,
             "interface": interface,
             "fields": fields if interface == "eth0" else {}, **more})
         with socket.socket() as probe:

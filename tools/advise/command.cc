@@ -194,7 +194,9 @@ int RunAdviseCommand(int argc, char** argv) {
   AdviseFlags flags;
   CommandLine command_line(Text());
   command_line.AddArgument("JOB", "The job, a .textproto file.", &flags.job);
-  command_line.AddCommand("COMMAND", "As for `gradsieve train`.",
+  command_line.AddCommand("COMMAND",
+                          "As for `gradsieve train`. It is run for each "
+                          "measurement, and writes its own files.",
                           &flags.command);
   command_line.AddOption("bandwidth", "RATE",
                          "Bandwidth of each host's link in each direction: a "

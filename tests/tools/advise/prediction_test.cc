@@ -195,16 +195,16 @@ TEST(Prediction, ShortMessagesFollowOneAnother) {
   job.mutable_cluster()->set_connections(3);
   LocalMeasures measures = Measures();
   measures.num_parameters = 4096;
-  const auto last_connection = [&](double bytes, double rate) {
+  const auto connection = [&](double bytes, double rate) {
     measures.bytes_up = measures.bytes_down = 4 * bytes;
     HostLink link;
     link.up_bytes_per_second = link.down_bytes_per_second = rate;
     return ExchangeOf(job, measures, link)->slices[2].connection;
   };
-  EXPECT_EQ(last_connection(60e3, 12e6), 0);
-  EXPECT_EQ(last_connection(70e3, 12e6), 2);
-  EXPECT_EQ(last_connection(240e3, 125e6), 0) << "what passes in 2 ms";
-  EXPECT_EQ(last_connection(260e3, 125e6), 2);
+  EXPECT_EQ(connection(60e3, 12e6), 0);
+  EXPECT_EQ(connection(70e3, 12e6), 2);
+  EXPECT_EQ(connection(240e3, 125e6), 0) << "what passes in 2 ms";
+  EXPECT_EQ(connection(260e3, 125e6), 2);
 }
 
 TEST(Prediction, BucketsGoOutDuringTheBackwardPass) {
