@@ -261,10 +261,12 @@ absl::Status ServerLog::Write(const LogEntry& entry,
   PS_RETURN_IF_ERROR(failure_);
   if (writer_ == nullptr) return absl::OkStatus();
   if (writer_->size_bytes() + size > options_.max_bytes) {
-    LOG(WARNING)
+    LOG_FIRST_N(WARNING, 1)
         << segment_.path << " has reached " << (options_.max_bytes >> 20)
-        << " MiB (checkpoint.log_megabytes); if this server is killed before "
-           "the next snapshot, the job goes back to the latest one";
+        << " MiB (checkpoint.log_megabytes): until the next snapshot, a server "
+           "that is killed sends the job back to its latest one. A smaller "
+           "checkpoint.every prevents that. Later logs that reach the limit "
+           "are not reported";
     writer_ = nullptr;
     const std::string incomplete = absl::StrCat(segment_.path, kIncomplete);
     failure_ = options_.files->Rename(segment_.path, incomplete);

@@ -35,7 +35,8 @@ CommandText Text() {
       "the setting to use, and the bottleneck of each. Every worker and every "
       "server is assumed to have a link of its own. Without --bandwidth the "
       "job stays on this machine, and the measured times are the prediction. "
-      "Latency is not predicted, and neither is what a setting learns.";
+      "Not predicted are latency, what a setting learns, and the iterations of "
+      "compressor.warmup.";
   text.examples = {
       {"gradsieve advise job.textproto --bandwidth=100mbit",
        "which setting to use at 100 Mbit/s"},

@@ -136,6 +136,8 @@ absl::StatusOr<LocalMeasures> MeasureLocally(
   } else {
     SetIterations(kMostIterations, &cluster.config);
   }
+  // The iterations to predict come after it.
+  cluster.config.mutable_compressor()->clear_warmup();
   cluster.config.mutable_training()->clear_dump_gradients();
   cluster.config.mutable_training()->clear_trace_iteration();
   // Workers on other machines use TCP, and messages for a network.

@@ -137,12 +137,13 @@ ClusterHost NetworkBench::Host(int number) const {
 
 absl::StatusOr<bool> NetworkBench::LookAt(const std::string& run_directory) {
   const absl::StatusOr<RunRecords> records = ReadRunRecords(run_directory);
-  if (!records.ok()) return false;  // None yet, or reported after the run.
-  const auto iterations = static_cast<int64_t>(records->iterations.size());
-  if (const std::optional<int64_t> due = stages_->Due(iterations)) {
+  // None yet, or reported after the run.
+  if (!records.ok() || records->iterations.empty()) return false;
+  const auto pushes = static_cast<int64_t>(records->iterations.size());
+  if (const std::optional<int64_t> due = stages_->Due(pushes)) {
     PS_RETURN_IF_ERROR(network_->SetBandwidth(
         *due == BandwidthStages::kNoLimit ? std::nullopt : due));
-    stages_->Set(iterations);
+    stages_->Set(pushes);
   }
   const bool timed = options_.timed_iterations == 0 || stages_->all_timed();
   if (options_.stop_at_target && timed &&
@@ -150,7 +151,7 @@ absl::StatusOr<bool> NetworkBench::LookAt(const std::string& run_directory) {
     return true;
   }
   return !options_.evaluate &&
-         static_cast<double>(iterations) >= records->total_iterations;
+         records->iterations.back().iteration >= records->total_iterations;
 }
 
 LocalClusterOptions NetworkBench::ClusterOf(const NetworkSetting& setting,
@@ -184,13 +185,12 @@ absl::Status NetworkBench::TakeRecords(const NetworkSetting& setting,
   if (!options_.evaluate) run->records.evaluations.clear();
   for (size_t i = 0; i < comparisons_.size(); ++i) {
     if (options_.timed_iterations == 0) break;
-    const auto iterations =
-        static_cast<int64_t>(run->records.iterations.size());
+    const auto pushes = static_cast<int64_t>(run->records.iterations.size());
     const PushRange timed = stages_->Timed(i);
-    if (timed.begin < timed.end && timed.end <= iterations) continue;
+    if (timed.begin < timed.end && timed.end <= pushes) continue;
     return absl::InternalError(absl::StrCat(
-        "its ", iterations, " iterations were over before ",
-        options_.timed_iterations, " of them were timed at ",
+        "its ", pushes, " pushes were over before ", options_.timed_iterations,
+        " of them were timed at ",
         FormatBandwidth(static_cast<double>(options_.bits_per_second[i])),
         "; give it more with --iterations"));
   }

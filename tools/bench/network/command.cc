@@ -145,7 +145,9 @@ int RunBenchNetworkCommand(int argc, char** argv) {
       "iterations run at the one bandwidth and are timed.",
       &flags.timed_iterations);
   command_line.AddOption("warm-up", "N",
-                         "Number of first iterations that means exclude.",
+                         "Number of first iterations that means exclude. "
+                         "Where workers take local steps, this, "
+                         "--timed-iterations and --smoothing count pushes.",
                          &flags.warm_up);
   command_line.AddOption("target-loss", "X",
                          "Also report when the training loss was at most this.",
