@@ -152,8 +152,8 @@ def trace(run, step):
     done = Jobs(run, step).train(
         "trace", run.device, "resnet20_cifar10",
         f'data.directory="{run.data}/cifar10"', "training.max_iterations=60",
-        "compressor.ratio=0.001", "training.bucket_megabytes=0.25",
-        "training.trace_iteration=50")
+        "compressor.ratio=0.001", "compressor.warmup.stages=0",
+        "training.bucket_megabytes=0.25", "training.trace_iteration=50")
     if not done:
         return
     picture = os.path.join(run.output, "trace.svg")
