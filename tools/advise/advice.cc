@@ -43,14 +43,12 @@ std::string Heading(const Advice& advice) {
 }
 
 constexpr char kLegend[] =
-    "ms: predicted time of an iteration, with the least and the greatest of "
-    "all "
-    "turns.\ncompute: forward and backward. codec: compressing, and writing "
-    "answers into the\nweights. up, down: what the messages take on the "
-    "busiest "
-    "link. server: one server's\nwork. Parts may overlap, and workers wait for "
-    "each other. What a setting learns is\nnot predicted: one that sends less "
-    "may need more iterations.\n";
+    "ms: predicted time of an iteration after compressor.warmup, with the "
+    "least and the\ngreatest of all turns. compute: forward and backward. "
+    "codec: compressing, and writing\nanswers into the weights. up, down: what "
+    "the messages take on the busiest link.\nserver: one server's work. Parts "
+    "may overlap, and workers wait for each other. What a\nsetting learns is "
+    "not predicted: one that sends less may need more iterations.\n";
 
 // "51.7 (49.2 to 58.0)".
 std::string WithSpread(const SettingPrediction& setting) {

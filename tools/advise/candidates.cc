@@ -33,13 +33,15 @@ absl::StatusOr<std::vector<NetworkSetting>> CandidateSettings(
       std::vector<NetworkSetting> settings,
       ParseSettings(means ? kCandidatesOfMeans : kCandidates, base));
   // The resolved text has all defaults, which a job may state or leave out.
-  const std::string text = ResolvedConfigText(job);
+  JobConfig after_warmup = job;
+  after_warmup.mutable_compressor()->clear_warmup();
+  const std::string text = ResolvedConfigText(after_warmup);
   const auto same = std::find_if(
       settings.begin(), settings.end(), [&text](const NetworkSetting& setting) {
         return ResolvedConfigText(setting.config) == text;
       });
   if (same != settings.end()) {
-    same->name += kJobMark;
+    *same = {same->name + kJobMark, job};
   } else {
     settings.insert(settings.begin() + kPlaceOfJob,
                     {job.compressor().name() + kJobMark, job});

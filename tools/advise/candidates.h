@@ -12,9 +12,9 @@ namespace ps {
 
 // Without compression; bf16 both ways; the job as it is; SIDCo and Top-k as the
 // examples use them. They have compressor and downlink of their own and
-// everything else as in the job. A candidate that is the job itself has
-// kJobMark in its name. Those that send less come later. Errors: those of
-// ParseSettings.
+// everything else as in the job. A candidate that is the job itself, perhaps
+// after a warm-up, has kJobMark in its name. Those that send less come later.
+// Errors: those of ParseSettings.
 constexpr char kJobMark[] = " (the job)";
 absl::StatusOr<std::vector<NetworkSetting>> CandidateSettings(
     const JobConfig& job);

@@ -47,6 +47,8 @@ TEST(Candidates, MarkTheOneThatIsTheJob) {
   compressor->set_value_code("int8_block");
   // What is stated but is the default makes no other job.
   job.mutable_downlink()->set_mode(DownlinkConfig::AUTO);
+  // Nor does what ends before the iterations that are predicted.
+  compressor->mutable_warmup()->set_stages(4);
   EXPECT_THAT(
       CandidateNames(job),
       ElementsAre("none", "none:bf16:downlink.value_code=bf16",
