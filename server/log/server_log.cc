@@ -261,12 +261,11 @@ absl::Status ServerLog::Write(const LogEntry& entry,
   PS_RETURN_IF_ERROR(failure_);
   if (writer_ == nullptr) return absl::OkStatus();
   if (writer_->size_bytes() + size > options_.max_bytes) {
-    LOG_FIRST_N(WARNING, 1)
+    LOG(WARNING)
         << segment_.path << " has reached " << (options_.max_bytes >> 20)
         << " MiB (checkpoint.log_megabytes): until the next snapshot, a server "
            "that is killed sends the job back to its latest one. A smaller "
-           "checkpoint.every prevents that. Later logs that reach the limit "
-           "are not reported";
+           "checkpoint.every or a larger limit may prevent that";
     writer_ = nullptr;
     const std::string incomplete = absl::StrCat(segment_.path, kIncomplete);
     failure_ = options_.files->Rename(segment_.path, incomplete);
